@@ -38,8 +38,8 @@ from dpassay.properties.drawing.target import load_target
 from dpassay.properties.drawing.target_process import RemoteSampler
 from dpassay.properties.hunting.task import read_claim, read_neighbours
 from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.properties.outcomes.calls import Sampler
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import Sampler
 
 LEVELS = (0.05, 1e-3)
 CORRECT_ROWS = (

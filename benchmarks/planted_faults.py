@@ -42,10 +42,9 @@ from dpassay.impl.libraries.remote import (
     RemoteMechanism,
     RemoteNonsense,
     RemoteRelations,
-    WorkerError,
-    WorkerLostError,
     open_library,
 )
+from dpassay.impl.libraries.worker_process import WorkerError, WorkerLostError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.audited_scores import scores_of

@@ -23,8 +23,8 @@ from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.drawing.draws import Draw, sample_side
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import Outcomes
 
 Array = NDArray[np.float64]
 

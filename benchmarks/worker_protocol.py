@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpassay.impl.libraries.remote import RemoteMechanism, Worker, open_library
+from dpassay.impl.libraries.remote import RemoteMechanism, open_library
+from dpassay.impl.libraries.worker_process import Worker
 
 COUNT, REPEATS = 200_000, 5
 

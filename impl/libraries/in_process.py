@@ -13,8 +13,8 @@ from itertools import chain
 from types import CodeType, FunctionType
 from typing import Any, Self
 
-from dpassay.impl.libraries.remote import Worker, WorkerError, error_named
 from dpassay.impl.libraries.worker import Adapter, blame_for
+from dpassay.impl.libraries.worker_process import Worker, WorkerError, error_named
 from dpassay.keyboard import noting_interruptions
 
 __all__ = ["InProcessWorker"]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
-_ADAPTER = Path(__file__).absolute().parents[2] / "adapter.py"  # not resolved: `impl` may be a link
+_ADAPTER = Path(__file__).absolute().parents[2] / "adapter"  # not resolved: `impl` may be a link
 
 
 def install_adapter_modules() -> None:
@@ -52,12 +52,12 @@ def install_adapter_modules() -> None:
             package = types.ModuleType(name)
             package.__path__ = [str(HERE)] if name.endswith("libraries") else []
             sys.modules[name] = package
-        _load("dpassay.adapter", _ADAPTER)
+        _load("dpassay.adapter", _ADAPTER / "__init__.py", [str(_ADAPTER)])
 
 
-def _load(name: str, path: Path) -> types.ModuleType:
-    """Run a file as a module of this name."""
-    spec = importlib.util.spec_from_file_location(name, path)
+def _load(name: str, path: Path, folders: list[str] | None = None) -> types.ModuleType:
+    """Run a file as a module of this name, or as a package with modules in some folders."""
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folders)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -236,8 +236,8 @@ def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
 
 def harness_files() -> set[str]:
     """Return the modules of dpassay that run in a worker: their exceptions are not refusals of the library."""
-    modules = {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
-    return modules | {str(_ADAPTER), str(sys.modules["dpassay.adapter"].__file__)}
+    folders = {HERE, Path(__file__).parent, _ADAPTER, *map(Path, sys.modules["dpassay.adapter"].__path__)}
+    return {str(module) for folder in folders for module in folder.glob("*.py")}
 
 
 def files_of(adapter: Path) -> set[str]:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dpassay.impl.libraries.remote import RemoteAuditor, RemoteCase, WorkerError
+from dpassay.impl.libraries.remote import RemoteAuditor, RemoteCase
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.audited_scores import Scores, scores_of, telling_scores_of
 from dpassay.properties.assay.finding import Finding, Law, Settings

@@ -19,7 +19,7 @@ from dpassay.properties.assay.enclosures import (
 )
 from dpassay.spec.ball import ball, exact, float_lower, precision
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 
 __all__ = ["CONVERSION_TRUTHS"]
 

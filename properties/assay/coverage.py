@@ -21,10 +21,9 @@ from dpassay.impl.libraries.remote import (
     RemoteMechanism,
     RemoteNonsense,
     RemoteRelations,
-    Worker,
-    WorkerError,
     open_library,
 )
+from dpassay.impl.libraries.worker_process import Worker, WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.families import corners

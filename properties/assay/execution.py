@@ -13,7 +13,8 @@ from types import FrameType
 
 import joblib
 
-from dpassay.impl.libraries.remote import RemoteCase, Worker, open_library
+from dpassay.impl.libraries.remote import RemoteCase, open_library
+from dpassay.impl.libraries.worker_process import Worker
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism, WorkerError
+from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpassay.lazy import special
 from dpassay.properties.assay.fit_power import THETAS, WIDENING, smallest_distortion
 from dpassay.properties.assay.ideal_distributions import IdealDistribution
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.spec.ball import ball, exact, float_upper, precision
 from dpassay.spec.distributions.noise import NoiseDistribution
 

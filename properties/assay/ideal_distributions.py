@@ -14,7 +14,8 @@ from flint import arb
 
 from dpassay.arguments import UsageError
 from dpassay.claims import Claim
-from dpassay.properties.outcomes.symbols import Outcomes, comparable
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.symbols import comparable
 from dpassay.spec.ball import exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.noise import FAMILIES, NoiseDistribution

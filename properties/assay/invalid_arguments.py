@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense, WorkerError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind

@@ -8,7 +8,8 @@ from flint import arb
 
 from dpassay.arguments import UsageError
 from dpassay.claims import BoundedRange, Claim, PureDP
-from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.assay.families import COMPUTED, SAMPLED, Asking, check_family, unless_member

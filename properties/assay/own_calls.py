@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpassay.impl.libraries.codec import encode
-from dpassay.impl.libraries.remote import Worker, WorkerError
+from dpassay.impl.libraries.worker_process import Worker, WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.planning import Target

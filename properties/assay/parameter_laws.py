@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,8 @@ from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -82,26 +84,7 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     if calls and all(test.only_failures for test in tests):
         raise EveryCallRaisesError(f"every call raises: {exception_of(case.sampler, inputs[0])}")
     if evidence >= threshold:
-        worst = max(range(len(tests)), key=lambda k: joint_evidence([tests[k]]))
-        test, data = tests[worst], inputs[worst].tolist()
-        detail = f"outcomes do not follow {plain(case.distribution(inputs[worst]))} ({strength})"
-        if test.impossible is not None:
-            detail = f"{plain(case.distribution(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
-        witness = {
-            "data": data,
-            "distribution": plain(case.distribution(inputs[worst])),
-            "impossible": test.impossible,
-        }
-        wrong = Finding(
-            FindingKind.WRONG_ANSWER,
-            detail,
-            claim_in_words(case),
-            evidence=Evidence.SAMPLED,
-            scope=Scope.SAMPLES,
-            calls=calls,
-            witness=witness,
-        )
-        return _or_violation(case, settings, wrong)
+        return _or_violation(case, settings, _misfit(case, inputs, tests, strength))
     distortion = joint_power(tests, settings.alpha)
     if distortion > WEAK_DISTORTION:
         least = "no distortion" if math.isinf(distortion) else f"no total variation below {distortion:.3g}"
@@ -115,6 +98,25 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
         scope=Scope.SAMPLES,
         calls=calls,
         power={"total_variation": distortion, "weakness": distortion / WEAK_DISTORTION, "inputs": len(tests)},
+    )
+
+
+def _misfit(case: RemoteMechanism, inputs: Sequence[Array], tests: Sequence[FitTest], strength: str) -> Finding:
+    """Return the finding that outcomes do not follow the distribution, on the input where that is clearest."""
+    worst = max(range(len(tests)), key=lambda k: joint_evidence([tests[k]]))
+    test, data = tests[worst], inputs[worst].tolist()
+    stated = plain(case.distribution(inputs[worst]))
+    detail = f"outcomes do not follow {stated} ({strength})"
+    if test.impossible is not None:
+        detail = f"{stated} cannot produce {test.impossible}, observed on {data}"
+    return Finding(
+        FindingKind.WRONG_ANSWER,
+        detail,
+        claim_in_words(case),
+        evidence=Evidence.SAMPLED,
+        scope=Scope.SAMPLES,
+        calls=sum(one.calls for one in tests),
+        witness={"data": data, "distribution": stated, "impossible": test.impossible},
     )
 
 

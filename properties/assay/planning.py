@@ -13,11 +13,9 @@ from dpassay.impl.libraries.remote import (
     RemoteCase,
     RemoteFamily,
     RemoteMechanism,
-    Worker,
-    WorkerError,
-    WorkerLostError,
     open_library,
 )
+from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind
@@ -191,17 +189,7 @@ def make_plan(
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha must lie strictly between 0 and 1, got {alpha!r}")
-    with target.worker() as worker:
-        try:
-            cases = open_library(worker)
-            _require_known_arguments(cases)
-        except (WorkerError, WorkerLostError) as error:
-            raise UsageError(f"the adapter {target.adapter!r} cannot describe its cases: {error}") from error
-        greeting = worker.greeting
-        pairs = [(case, law, _reason(case, law)) for case in cases for law in (*laws, DESCRIBED)]
-    pairs = [pair for pair in pairs if pair[1] is not DESCRIBED or pair[2] is None]
-    tested = {case.name for case, _, reason in pairs if reason is None}
-    pairs += [(case, TESTED, None) for case in cases if case.name not in tested and laws]
+    pairs, library, version = _pairs_of(target, laws)
     sampled = sum(reason is None and law.sampled for _, law, reason in pairs)
     share = alpha / max(sampled, 1)
     depth = _Depth.of(sampled, calls)
@@ -227,7 +215,23 @@ def make_plan(
             {check.mechanism for check in checks}, mechanism, {check.law.name for check in checks}, law
         )
     names = frozenset((check.mechanism, check.law.name) for check in checks if check.reason is None)
-    return Plan(target, greeting["library"], greeting["version"], tuple(chosen), names, calls is None)
+    return Plan(target, library, version, tuple(chosen), names, calls is None)
+
+
+def _pairs_of(target: Target, laws: Sequence[Law]) -> tuple[list[tuple[RemoteCase, Law, str | None]], str, str | None]:
+    """Return the cases with their laws and the reason why one does not apply; the library and its version."""
+    with target.worker() as worker:
+        try:
+            cases = open_library(worker)
+            _require_known_arguments(cases)
+        except (WorkerError, WorkerLostError) as error:
+            raise UsageError(f"the adapter {target.adapter!r} cannot describe its cases: {error}") from error
+        greeting = worker.greeting
+        pairs = [(case, law, _reason(case, law)) for case in cases for law in (*laws, DESCRIBED)]
+    pairs = [pair for pair in pairs if pair[1] is not DESCRIBED or pair[2] is None]
+    tested = {case.name for case, _, reason in pairs if reason is None}
+    pairs += [(case, TESTED, None) for case in cases if case.name not in tested and laws]
+    return pairs, greeting["library"], greeting["version"]
 
 
 def _require_known_arguments(cases: Sequence[RemoteCase]) -> None:

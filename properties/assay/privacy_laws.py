@@ -26,7 +26,7 @@ from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
-from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
+from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 

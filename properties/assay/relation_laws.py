@@ -6,7 +6,8 @@ Each is asked at random parameters, from fixed seeds; facts about single numbers
 import time
 from dataclasses import dataclass, field
 
-from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations, WorkerError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind

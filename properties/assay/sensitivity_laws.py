@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import PureDP
-from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
+from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
@@ -85,20 +86,23 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     gap, is_deterministic = certain_gap(compute, found, norm=norm)
     slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
     if not gap > stated * (1 + slack):
-        detail = f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({found.evaluations} inputs)"
-        power = {"points": found.evaluations}
-        return Finding(
-            FindingKind.OK,
-            detail,
-            None,
-            stated,
-            found.gap,
-            Evidence.EXACT,
-            Scope.POINTS,
-            found.evaluations,
-            power=power,
-        )
+        return _within(found, stated)
     return _of_gap(case, settings, found, gap, is_deterministic=is_deterministic)
+
+
+def _within(found: WidestGap, stated: float) -> Finding:
+    """Return the finding that no change exceeds the stated sensitivity."""
+    return Finding(
+        FindingKind.OK,
+        f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({found.evaluations} inputs)",
+        None,
+        stated,
+        found.gap,
+        Evidence.EXACT,
+        Scope.POINTS,
+        found.evaluations,
+        power={"points": found.evaluations},
+    )
 
 
 def _of_gap(

@@ -25,7 +25,7 @@ from dpassay.properties.betting.screening import Point, Screening
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 __all__ = ["Campaign", "RunDraws"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.betting.game import PairGame
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 __all__ = ["between_calls", "shares_noise"]
 

@@ -17,8 +17,8 @@ from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.structural import KINDS, LowOrderLearner, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
 from dpassay.properties.log_domain import logsumexp
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Batch", "ExPostLedger", "LowOrder", "PairGame"]
 

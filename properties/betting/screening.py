@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import expit, xlogy
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 __all__ = ["Point", "Screening", "evidence_beyond"]
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from dpassay.impl.libraries.reading import ACCEPTED
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.global_generators import global_state, seed_global_generators
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler
 
 if TYPE_CHECKING:
     from dpassay.properties.betting.game import PairGame

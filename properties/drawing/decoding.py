@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpassay.neighbours import AnyNeighbours, EncodedNeighbours
 from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.target_process import RemoteSampler
-from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.properties.outcomes.calls import Sampler
 
 __all__ = ["decoding_sampler", "through"]
 

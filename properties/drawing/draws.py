@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dpassay.keyboard import noting_interruptions
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 
 __all__ = ["Draw", "released_apart", "sample_side"]
 

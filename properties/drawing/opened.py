@@ -20,7 +20,7 @@ from dpassay.properties.drawing.shipping import Named, Shipped
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target, is_foreign, load_target
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, TargetProcess
 from dpassay.properties.neighbours.code_numbers import numbers_in_code
-from dpassay.properties.outcomes.symbols import Sampler, sampler_of
+from dpassay.properties.outcomes.calls import Sampler, sampler_of
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.decision import Decision

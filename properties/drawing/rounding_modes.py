@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.properties.outcomes.calls import Sampler
 
 __all__ = ["RoundingMode", "in_rounding_mode", "modes_are_known"]
 

@@ -21,7 +21,7 @@ from dpassay.properties.drawing.decoding import through
 from dpassay.properties.drawing.draws import released_apart
 from dpassay.properties.drawing.target_process import RemoteSampler, ask
 from dpassay.properties.neighbours.code_numbers import holds_generator
-from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
+from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 
 __all__ = ["MOST_CALLS_OF_SESSION", "SessionSampler", "generators_of", "in_sessions", "require_session"]
 

@@ -18,7 +18,7 @@ from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.drawing.commands import COMMAND, Command
 from dpassay.properties.drawing.endpoints import SCHEMES, Endpoint
 from dpassay.properties.drawing.per_call import PerCall
-from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.properties.outcomes.calls import sampler_of
 from dpassay.registry import similar_words
 
 __all__ = [

@@ -24,7 +24,7 @@ from dpassay.arguments import UsageError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT, CallTimeoutError
 from dpassay.properties.drawing.target_worker import ALIVE_SECONDS, MessageKind, load
-from dpassay.properties.outcomes.symbols import Sampler, sampler_of
+from dpassay.properties.outcomes.calls import Sampler, sampler_of
 
 __all__ = ["IMPORT_TIMEOUT", "RemoteSampler", "TargetExitError", "TargetProcess", "WorkersLostError", "ask"]
 

@@ -18,7 +18,8 @@ from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler, sampler_of
 
 __all__ = ["BACKENDS", "Drawing", "backend_in_use", "jobs_of", "most_jobs", "on_workers"]
 

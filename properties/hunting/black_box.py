@@ -47,9 +47,9 @@ from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import nearby_pairs
 from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.outcomes.calls import Sampler
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
-from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Progress", "sample_pairs"]

@@ -25,7 +25,8 @@ from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLost
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to
 from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.neighbours.moves import Pair
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler
 
 __all__ = ["Attribution", "Confirmation", "Exactly"]
 

@@ -21,8 +21,9 @@ from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.verdict import Evidence
 
 __all__ = ["float64_result", "sampled_float64", "with_certified_float64"]

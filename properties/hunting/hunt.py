@@ -42,8 +42,8 @@ from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
+from dpassay.properties.outcomes.calls import Sampler
 from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
-from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence, Scope
 
 if TYPE_CHECKING:

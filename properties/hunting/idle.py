@@ -9,7 +9,8 @@ from dpassay.arguments import UsageError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import Habit, WatchedSampler
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, WrongCountError, call
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, Sampler, WrongCountError, call
 
 __all__ = [
     "CONSTANT_OUTCOME",

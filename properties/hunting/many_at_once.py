@@ -27,7 +27,8 @@ from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.moves import Pair
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler, WrongCountError
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler, WrongCountError
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["DIFFERS_IN_BATCHES", "asked_for_many"]

@@ -37,9 +37,11 @@ from dpassay.properties.hunting.task import (
 from dpassay.properties.hunting.verdicts import Questions
 from dpassay.properties.hunting.witness import with_inputs
 from dpassay.properties.neighbours.pairs import are_neighbours
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 from dpassay.properties.outcomes.events import Event, Interval, mirrored, parse_event
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import TYPE, CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.outcomes.type_names import TYPE
 from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["replay"]

@@ -20,12 +20,7 @@ from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import SAME_OUTCOME
 from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes, use_other_noise
 from dpassay.properties.hunting.traced_pairs import WrongTraceError
-from dpassay.properties.hunting.traced_proofs import (
-    BITS,
-    MOST_MERGED,
-    TracedProof,
-    proof_of,
-)
+from dpassay.properties.hunting.traced_proofs import BITS, MOST_MERGED, TracedProof, proof_of
 from dpassay.properties.hunting.traced_target import (
     ACROSS,
     CLOSE_BY,
@@ -42,7 +37,7 @@ from dpassay.properties.hunting.white_box import WhiteBoxResult, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import audited, epsilon_delta_of
-from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.properties.outcomes.calls import sampler_of
 from dpassay.properties.tracing.kept_state import kept_state
 from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal

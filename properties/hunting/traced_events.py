@@ -17,9 +17,11 @@ from typing import Any
 from dpassay.arguments import rounded_down, rounded_up
 from dpassay.impl.libraries.plain import Record, Scalar, attribute, item
 from dpassay.impl.libraries.reading import read
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Event, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import RAISES, Outcomes, comparable
+from dpassay.properties.outcomes.raised import RAISES
+from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.tracing.outcomes import Members, TypeTag, image_value
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.model import Affine, Constraint, Image, Leaf, LeafModel, Noise, Raised, Relation, Step

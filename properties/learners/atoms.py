@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.side_tree import STRENGTHS, evidence_and_chance
 from dpassay.properties.log_domain import logit
-from dpassay.properties.outcomes.symbols import LONGEST_ATOM, Outcomes, comparable
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.symbols import LONGEST_ATOM, comparable
 
 __all__ = ["AtomLearner", "Codes", "codes_of_numbers"]
 

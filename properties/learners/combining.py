@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.logistic import CHUNK, StreamingLogistic, weighted_sums
 from dpassay.properties.learners.regressors import Regressors
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["MOST_COORDINATES", "CombiningLearner"]
 

@@ -23,8 +23,8 @@ from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.learners.trees import TreeLearner
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
 from dpassay.properties.log_domain import expit, logsumexp
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Ensemble", "Learner"]
 

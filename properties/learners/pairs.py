@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.side_tree import STRENGTHS, evidence_and_chance
 from dpassay.properties.log_domain import logit
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.numeric_features import coordinate_names
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["PairLearner"]
 

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from dpassay.impl.libraries.plain import Record
 from dpassay.properties.learners.atoms import AtomLearner, Codes, codes_of_numbers
 from dpassay.properties.learners.supports import SupportLearner
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.columns import CODE
 from dpassay.properties.outcomes.flattening import NUMBER
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import STRUCTURAL, TYPE, Outcomes, comparable
+from dpassay.properties.outcomes.structural_features import STRUCTURAL
+from dpassay.properties.outcomes.symbols import comparable
+from dpassay.properties.outcomes.type_names import TYPE
 
 __all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners"]
 

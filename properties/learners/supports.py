@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["SupportLearner"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.learners.side_tree import fit_side_tree, quantile_edges
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 __all__ = ["TreeLearner"]
 

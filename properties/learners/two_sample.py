@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.log_domain import expit, log_gamma
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Family", "RampLearner", "ScaleLearner"]
 

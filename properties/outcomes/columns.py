@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, code
+from dpassay.properties.outcomes.type_names import TYPE
 
 __all__ = ["CODE", "Columns"]
 
@@ -18,9 +19,6 @@ CODE = "code({})"
 
 _MANY = 16
 """With this many outcomes a feature must occur twice: names that occur once are often random."""
-
-
-TYPE = "type(outcome)"
 
 
 class Columns(Mapping[str, Array]):

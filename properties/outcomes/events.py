@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.plain import written
 from dpassay.properties.learners.side_tree import quantile_edges
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.columns import CODE
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME
-from dpassay.properties.outcomes.symbols import LEFT_VALUES, RAISES, RIGHT_VALUES, Outcomes, comparable
+from dpassay.properties.outcomes.raised import RAISES
+from dpassay.properties.outcomes.structural_features import LEFT_VALUES, RIGHT_VALUES
+from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.outcomes.value_words import is_expression, parse_values
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Features of outcomes that are numbers, vectors or arrays of numbers, computed for a whole batch at once."""
+"""Features of the numbers in outcomes: of numbers, vectors and arrays of numbers, for a whole batch at once."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.outcomes.digits import LARGE, digits_of_column
-from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.flattening import OUTCOME, to_float
+from dpassay.properties.outcomes.parts import Parts
+from dpassay.properties.outcomes.symbols import numbers_of, shape_of
 
-__all__ = ["LOWEST_BIT", "coordinate_names", "lowest_bit", "numeric_features", "partly_of_vectors"]
+__all__ = [
+    "LOWEST_BIT",
+    "coordinate_names",
+    "features_of_parts",
+    "lowest_bit",
+    "numeric_features",
+    "partly_of_vectors",
+]
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -32,6 +41,47 @@ def coordinate_names(shape: Shape, most: int) -> list[str]:
     ['outcome[0][0]', 'outcome[0][1]', 'outcome[1][0]']
     """
     return [OUTCOME + "".join(f"[{k}]" for k in place) for place in islice(np.ndindex(shape), most)]
+
+
+def features_of_parts(parts: Parts, shape: Shape) -> dict[str, Array]:
+    """Return the features of the numbers, vectors and arrays of a batch, which may differ in shape.
+
+    Parameters
+    ----------
+    parts : Parts
+        The outcomes.
+    shape : tuple of int
+        Of each outcome, where they are rows of an array of numbers.
+    """
+    if not parts.are_plain:
+        return numeric_features(parts.rows, shape)
+    result: dict[str, Array] = {}
+    groups: dict[Shape, list[int]] = {}
+    for position in parts.numeric().tolist():
+        own = shape_of(parts.rows[position])
+        assert own is not None
+        groups.setdefault(own, []).append(position)
+    for own, positions in groups.items():
+        exact = [numbers_of(parts.rows[k]) for k in positions]
+        for name, values in numeric_features(_floats(exact, own), own, exact).items():
+            result.setdefault(name, np.full(len(parts.rows), np.nan))[positions] = values
+    return result | _lowest_bits(parts, result.get(LOWEST_BIT))
+
+
+def _floats(exact: Sequence[Sequence[float]], shape: Shape) -> Array:
+    """Return the numbers of outcomes of one shape as rows; integers beyond float64 become infinite."""
+    values = np.array([to_float(number) for row in exact for number in row], np.float64)
+    return values.reshape(len(exact), -1) if shape else values
+
+
+def _lowest_bits(parts: Parts, known: Array | None) -> dict[str, Array]:
+    """Return the lowest bit of all numbers in structured outcomes beside that of vectors."""
+    kinds = parts.structured[1]
+    if not any(flat.leaves for flat in parts.flats):
+        return {} if known is None else {LOWEST_BIT: known}
+    least = [lowest_bit(np.array(flat.leaves)).min() if flat.leaves else np.nan for flat in parts.flats]
+    own = np.array([*least, np.nan])[kinds]
+    return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
 
 
 def numeric_features(

@@ -3,7 +3,10 @@
 import re
 from hashlib import blake2b
 
-__all__ = ["LONGEST_MESSAGE", "raised_words"]
+__all__ = ["LONGEST_MESSAGE", "RAISES", "raised_words"]
+
+RAISES = "<raises "
+"""Beginning of the symbol of a call that raised."""
 
 LONGEST_MESSAGE = 1000
 """Letters of a message that are kept as they are; the rest of a longer one is kept as a digest."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["LATTICE_SHOWS", "ROUNDING_SHOWS", "rounding_step", "step_of_pair"]
 

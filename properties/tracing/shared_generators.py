@@ -41,39 +41,36 @@ class _ActiveTape:
         return getattr(active.tape, name)
 
 
-class _SharedState(SymbolicRandomState):
-    """Stands for the shared generator of `numpy.random`: outside of runs it is that generator."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_tape":
-            return super().__getattribute__(name)
-        if active.tape is None:
-            return getattr(_OF_NUMPY, name)
-        if name in _STATES:
-            _refuse_state(f"numpy.random.{name}")
-        return super().__getattribute__(name)
-
-
-class _SharedRandom(SymbolicRandom):
-    """Stands for the shared generator of `random`."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_tape":
-            return super().__getattribute__(name)
-        if active.tape is None:
-            return getattr(_OF_PYTHON, name)
-        if name in _STATES:
-            _refuse_state(f"random.{name}")
-        return super().__getattribute__(name)
-
-
 _OF_NUMPY, _OF_PYTHON = SHARED
+
+
+class _Shared:
+    """Stands for a shared generator: outside of runs it is that generator."""
+
+    stands_for: Any
+    module: str
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_tape":
+            return super().__getattribute__(name)
+        kind = type(self)  # the attributes of the instance are those of the generator
+        if active.tape is None:
+            return getattr(kind.stands_for, name)
+        if name in _STATES:
+            refuse(f"hidden randomness: {kind.module}.{name}: the noise of a shared generator need not be fresh")
+        return super().__getattribute__(name)
+
+
+class _SharedState(_Shared, SymbolicRandomState):
+    stands_for, module = _OF_NUMPY, "numpy.random"
+
+
+class _SharedRandom(_Shared, SymbolicRandom):
+    stands_for, module = _OF_PYTHON, "random"
+
+
 _OWN_METHODS = dict(vars(random.SystemRandom))
 _STATE, _RANDOM = _SharedState(_ActiveTape()), _SharedRandom(_ActiveTape())
-
-
-def _refuse_state(words: str) -> None:
-    refuse(f"hidden randomness: {words}: the noise of a shared generator need not be fresh")
 
 
 @contextmanager

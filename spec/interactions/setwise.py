@@ -27,7 +27,7 @@ from dpassay.spec.interactions.transcripts import (
     loss_distribution_of_branches,
 )
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.rational import Ratio, product
 
 __all__ = [

@@ -14,7 +14,7 @@ from dpassay.arguments import UsageError
 from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP
 from dpassay.spec.ball import at_most, ball, float_lower, float_upper, precision
 from dpassay.spec.notions.approximate_zcdp import implied_epsilon
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.verdict import Outcome
 
 __all__ = [

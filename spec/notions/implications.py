@@ -47,13 +47,6 @@ from dpassay.spec.notions.concentrated_conversions import (
     zcdp_implying_approximate_zcdp,
     zcdp_to_approximate_zcdp,
 )
-from dpassay.spec.notions.conversions import (
-    approximate_epsilon_of_renyi,
-    best_order,
-    optimal_probabilistic_epsilon,
-    probabilistic_epsilon_of_renyi,
-    zcdp_rho_of_pure,
-)
 from dpassay.spec.notions.gdp_conversions import (
     gaussian_implying_approximate,
     gaussian_implying_zcdp,
@@ -62,6 +55,9 @@ from dpassay.spec.notions.gdp_conversions import (
     pure_implying_gaussian,
     pure_to_gaussian,
 )
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.renyi_conversions import approximate_epsilon_of_renyi, probabilistic_epsilon_of_renyi
+from dpassay.spec.notions.zcdp_conversions import best_order, optimal_probabilistic_epsilon
 from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.verdict import Outcome
 

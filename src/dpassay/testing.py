@@ -33,7 +33,7 @@ from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import FLOAT64_SHARE, read_claim, read_policy, require_level
 from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, StopReason
-from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.properties.outcomes.calls import Sampler
 from dpassay.spec.verdict import Evidence
 
 if TYPE_CHECKING:

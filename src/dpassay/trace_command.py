@@ -56,7 +56,7 @@ def trace(
     exit status is 1.
     """
     from dpassay.properties.drawing.target import load_target
-    from dpassay.properties.outcomes.symbols import sampler_of
+    from dpassay.properties.outcomes.calls import sampler_of
     from dpassay.properties.tracing.refusal import Refusal
     from dpassay.properties.tracing.trace import trace as run
     from dpassay.properties.tracing.tree import Limits

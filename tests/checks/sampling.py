@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import Event
-from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 
 __all__ = ["ALARM", "assert_follows"]

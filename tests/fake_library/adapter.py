@@ -100,7 +100,7 @@ CASES = [
             "sys.exit": lambda: sys.exit(1),
             "exit": lambda: exit(3),  # noqa: PLR1722  # which raises in a module of Python
             "undeclared": lambda: int("word"),
-            "not readable": lambda: dpassay.adapter._require_finite("x", "y", -1),
+            "not readable": lambda: dpassay.adapter.Answer("x", "gaussian_delta", abs, relative_error=-1),
         },
         refused_by=("RuntimeError",),
     ),

@@ -28,6 +28,7 @@ from dpassay.spec.theorems.gaussian_selection import (
     above_threshold_distribution,
     above_threshold_expost,
     above_threshold_monotone,
+    above_threshold_moves,
     above_threshold_renyi,
     normal_hazard,
 )
@@ -213,7 +214,7 @@ def test_a_falling_likelihood_ratio_reverses_the_lemma(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("early", [1, 2])
 def test_early_losses_do_not_fall(monkeypatch: pytest.MonkeyPatch, early: int) -> None:
     pair = above_threshold_expost.worst_halting_pair
-    monkeypatch.setattr(above_threshold_monotone, "worst_halting_pair", lambda s, t: pair(s, early))
+    monkeypatch.setattr(above_threshold_moves, "worst_halting_pair", lambda s, t: pair(s, early))
     assert outcome_of("late_loss_falls_in_the_threshold") is Outcome.VIOLATED
 
 
@@ -289,7 +290,7 @@ def test_the_proofs_do_not_go_through_for_another_function(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (above_threshold_monotone, "first_loss_rises_and_second_is_symmetric"),
+        (above_threshold_moves, "first_loss_rises_and_second_is_symmetric"),
         (above_threshold_renyi, "direct_rdp_by_a_shift_of_the_threshold"),
     ],
 )

@@ -20,7 +20,7 @@ from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import KEPT, Batch, PairGame
 from dpassay.properties.betting.wealth import Ledger, log_wealth
 from dpassay.properties.drawing.draws import Draw, sample_side
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 Array = NDArray[np.float64]
 Factors = Callable[[Array, float, float], tuple[Array, Array]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("spec/**/*.py", "impl/**/*.py", "properties/**/*.py", "src/dpassay/*.py")
+SOURCES = ("spec/**/*.py", "impl/**/*.py", "properties/**/*.py", "src/dpassay/*.py", "src/dpassay/adapter/*.py")
 ADAPTERS = "impl/libraries/*/*.py"
 """Scripts of other interpreters."""
 FEWEST = 4

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("spec/**/*.py", "impl/**/*.py", "properties/**/*.py", "src/dpassay/*.py", "examples/**/*.py")
+SOURCES = (
+    "spec/**/*.py",
+    "impl/**/*.py",
+    "properties/**/*.py",
+    "src/dpassay/*.py",
+    "src/dpassay/adapter/*.py",
+    "examples/**/*.py",
+)
 PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/*.md")
 OPENING = re.compile(r"\s*(What|Whether|How|Who|Why|Of|So)\b")
 """A docstring says what the thing is or does; that of a predicate begins with "Return whether"."""

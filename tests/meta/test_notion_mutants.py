@@ -21,15 +21,12 @@ from dpassay.spec.distributions.discrete import (
     renyi_divergence,
 )
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
-from dpassay.spec.distributions.gaussian import (
-    gaussian_hockey_stick,
-    gaussian_loss_tail,
-)
+from dpassay.spec.distributions.gaussian import gaussian_hockey_stick, gaussian_loss_tail
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 from dpassay.spec.distributions.selection import Rivals, selection_rate
-from dpassay.spec.notions import conversions
-from dpassay.spec.notions.conversions import approximate_epsilon_of_renyi, probabilistic_epsilon_of_renyi
+from dpassay.spec.notions import pure_conversions, renyi_conversions, zcdp_conversions
+from dpassay.spec.notions.renyi_conversions import approximate_epsilon_of_renyi, probabilistic_epsilon_of_renyi
 from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.theorems.gaussian_selection import (
     approximate_privacy,
@@ -188,7 +185,8 @@ def bounded_range_rho(epsilon: arb) -> arb:
 
 
 A, R, X = approximate_privacy, renyi_privacy, ex_post_privacy
-G, S, C = gaussian_mechanism, selection_baselines, conversions
+G, S = gaussian_mechanism, selection_baselines
+P, C, Z = pure_conversions, renyi_conversions, zcdp_conversions
 
 REFUTED = [
     ("neighbouring_is_symmetric", "sensitivity over additions", A, "VectorNeighbours", OnlyAdditions),
@@ -253,10 +251,10 @@ REFUTED = [
     ("permute_and_flip_distribution_is_mean_over_orders", "softmax", S, "first_accepted_exact", softmax),
     ("permute_and_flip_errs_no_more_than_exponential", "lower rate", S, "PermuteAndFlipDistribution", Timid),
     ("selection_distributions_sum_to_one", "wrong normaliser", S, "ExponentialMechanismDistribution", PerRivals),
-    ("approximate_dp_of_pure_dp", "denominator too large", C, "approximate_delta_of_pure",
+    ("approximate_dp_of_pure_dp", "denominator too large", P, "approximate_delta_of_pure",
      lambda largest, ratio: max(Fraction(0), (largest - ratio) / (largest + 2))),
-    ("probabilistic_dp_of_pure_dp", ">= in place of >", C, "loss_tail_exact", tail_with_ties),
-    ("zcdp_of_pure_dp", "rho of bounded range", C, "zcdp_rho_of_pure", bounded_range_rho),
+    ("probabilistic_dp_of_pure_dp", ">= in place of >", P, "loss_tail_exact", tail_with_ties),
+    ("zcdp_of_pure_dp", "rho of bounded range", P, "zcdp_rho_of_pure", bounded_range_rho),
     ("approximate_dp_of_probabilistic_dp", "under Q", C, "loss_tail_exact", tail_under_right),
     ("probabilistic_dp_of_renyi_dp", "alpha for alpha - 1", C, "probabilistic_epsilon_of_renyi",
      order_in_place_of_excess),
@@ -266,9 +264,9 @@ REFUTED = [
     ("approximate_dp_of_renyi_dp", "gain counted twice", C, "approximate_epsilon_of_renyi", gained_twice),
     ("tighter_conversion_does_not_give_probabilistic_dp", "Markov", C, "approximate_epsilon_of_renyi",
      probabilistic_epsilon_of_renyi),
-    ("renyi_dp_of_zcdp", "the limit alpha -> 1 only", C, "zcdp_holds", limit_only),
-    ("probabilistic_dp_of_zcdp", "2 missing", C, "optimal_probabilistic_epsilon", optimum_without_two),
-    ("approximate_dp_of_zcdp", "gain counted twice", C, "approximate_epsilon_of_renyi", gained_twice),
+    ("renyi_dp_of_zcdp", "the limit alpha -> 1 only", Z, "zcdp_holds", limit_only),
+    ("probabilistic_dp_of_zcdp", "2 missing", Z, "optimal_probabilistic_epsilon", optimum_without_two),
+    ("approximate_dp_of_zcdp", "gain counted twice", Z, "approximate_epsilon_of_renyi", gained_twice),
 ]  # fmt: skip
 
 # A wrong step of a proof is not reduced to 0; whether the difference is a number is another matter.
@@ -278,7 +276,7 @@ UNPROVED = [
     ("best_event_against_gaussian_is_half_line", "wrong end", G, "best_half_line", lambda m, e: e / m - m / 2),
     ("best_order_of_conversion_to_probabilistic_dp", "2 missing", R, "rdp_curve_optimum",
      lambda a, c: (a + (a * c) ** 0.5, 1 + (c / a) ** 0.5)),
-    ("zcdp_of_pure_dp_by_randomised_response", "half of it", C, "randomised_response_rho", lambda e: e**2 / 8),
+    ("zcdp_of_pure_dp_by_randomised_response", "half of it", P, "randomised_response_rho", lambda e: e**2 / 8),
 ]  # fmt: skip
 
 

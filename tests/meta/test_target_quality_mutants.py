@@ -21,6 +21,7 @@ from dpassay.spec.notions.target_quality import Target, of_target, outcomes_of
 from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.theorems.target_charging import (
     between_thresholds,
+    boundary_quality,
     boundary_wrapper,
     conditional_release,
     decomposition,
@@ -90,7 +91,7 @@ def wrapped_with(cap: Fraction, *, quotient: bool) -> Any:
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 N, D, Q, P = notion, decomposition, target_quality, not_prior
-C, B, W, R = conditional_release, between_thresholds, boundary_wrapper, double_run
+C, B, W, BQ, R = conditional_release, between_thresholds, boundary_wrapper, boundary_quality, double_run
 RIGHT = notion.common_mass
 
 REFUTED = [
@@ -161,7 +162,7 @@ REFUTED = [
      lambda e, _ratio=W.wrapped_classifier_ratio: _ratio(e) * Fraction(101, 100)),
     ("wrapped_test_ratios_by_algebra", "epsilon for 4 epsilon/3", W, "four_thirds", lambda y: y**3),
     *(
-        (name, fault, W, "boundary_quality", wrong)
+        (name, fault, BQ, "boundary_quality", wrong)
         for name in ("boundary_is_target_of_wrapped_algorithm", "boundary_is_target_of_wrapped_test")
         for fault, wrong in (
             ("q = 2/7", lambda e, r: Fraction(2, 7)),
@@ -189,11 +190,11 @@ UNPROVED = [
      lambda r, low, high: 1 - (r * low - high) / (r - 1)),
     ("wrapped_epsilon_is_at_most_four_thirds_of_epsilon", "e + 1", W, "wrapped_classifier_ratio",
      lambda e: 3 * e**2 / (e + 2)),
-    ("boundary_quality_by_algebra", "that of Lem E.2", W, "boundary_quality", W.printed_boundary_quality),
-    ("boundary_quality_by_algebra", "eps and t exchanged", W, "boundary_quality",
-     lambda e, r, _quality=W.boundary_quality: _quality(r, e)),
-    ("boundary_wrapper_costs_up_to_fourteen_ninths", "the exact q for Lem E.2", W, "printed_boundary_quality",
-     W.boundary_quality),
+    ("boundary_quality_by_algebra", "that of Lem E.2", BQ, "boundary_quality", BQ.printed_boundary_quality),
+    ("boundary_quality_by_algebra", "eps and t exchanged", BQ, "boundary_quality",
+     lambda e, r, _quality=BQ.boundary_quality: _quality(r, e)),
+    ("boundary_wrapper_costs_up_to_fourteen_ninths", "the exact q for Lem E.2", BQ, "printed_boundary_quality",
+     BQ.boundary_quality),
     ("double_run_quality_by_algebra", "q of NotPrior", R, "_quality_of_rarity", lambda x: 1 / (1 + x)),
 ]  # fmt: skip
 

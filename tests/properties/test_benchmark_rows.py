@@ -32,8 +32,8 @@ from dpassay.impl.mechanisms.noisy_max import noisy_max_of_benchmark
 from dpassay.impl.mechanisms.rappor import one_time_rappor, rappor
 from dpassay.impl.mechanisms.truncated_geometric import truncated_geometric
 from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import parse_event
-from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.pairing.registry import worst_case, worst_pairs
 from dpassay.spec.ball import precision
 

@@ -22,7 +22,7 @@ from dpassay.impl.accounting.setwise import (
 )
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.verdict import Outcome
 
 checked = settings(max_examples=40, deadline=None, derandomize=True, database=None)

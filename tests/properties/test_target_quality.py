@@ -22,11 +22,8 @@ from dpassay.properties.strategies.indistinguishable import indistinguishable_pa
 from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.notions.target_quality import target_quality
-from dpassay.spec.theorems.target_charging.boundary_wrapper import (
-    boundary_quality,
-    printed_boundary_quality,
-    wrapped_classifier_ratio,
-)
+from dpassay.spec.theorems.target_charging.boundary_quality import boundary_quality, printed_boundary_quality
+from dpassay.spec.theorems.target_charging.boundary_wrapper import wrapped_classifier_ratio
 from dpassay.spec.verdict import Outcome, conjunction
 
 checked = settings(max_examples=80, deadline=None, derandomize=True, database=None)

@@ -20,7 +20,7 @@ from dpassay.spec.interactions.adaptive_rounds import (
 )
 from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 from dpassay.spec.interactions.transcripts import Interaction, Round, chain
-from dpassay.spec.notions.conversions import Pair, Shift
+from dpassay.spec.notions.conversion_domains import Pair, Shift
 from dpassay.spec.notions.zcdp import affine_renyi_holds
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin

@@ -14,25 +14,16 @@ from flint import arb
 from dpassay.claims import ZCDP, ApproximateZCDP
 from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_most, ball, exact, less_than
-from dpassay.spec.distributions.discrete import (
-    FiniteDistribution,
-    hockey_stick,
-    relative_entropy,
-    renyi_divergence,
-)
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick, relative_entropy, renyi_divergence
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
-from dpassay.spec.notions.approximate_zcdp import (
-    approximate_zcdp_holds,
-    clipped_pair,
-    implied_delta,
-    implied_epsilon,
-)
+from dpassay.spec.notions.approximate_zcdp import approximate_zcdp_holds, clipped_pair, implied_delta, implied_epsilon
 from dpassay.spec.notions.cdp import centred_log_moment
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon, zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.notions.zcdp import zcdp_holds
+from dpassay.spec.notions.zcdp_conversions import optimal_probabilistic_epsilon
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import largest_at, nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose

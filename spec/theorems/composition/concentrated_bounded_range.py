@@ -28,7 +28,7 @@ from dpassay.spec.distributions.discrete import renyi_divergence
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero

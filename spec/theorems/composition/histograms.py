@@ -17,7 +17,7 @@ from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, Real, at_least, at_most, ball, exact, less_than, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.domains.base import Choices, Integers, Reals
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.numerics.smoothing import loss_excess
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin

@@ -27,7 +27,7 @@ from dpassay.spec.interactions.setwise import (
 )
 from dpassay.spec.interactions.transcripts import Branch, chain, loss_distribution_of_branches, mirrored
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.notions.pure_conversions import zcdp_rho_of_pure
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin

@@ -28,7 +28,7 @@ from dpassay.spec.distributions.truncated_gaussian import (
 )
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.domains.tables import RationalTables, Table
-from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
+from dpassay.spec.notions.zcdp_conversions import optimal_probabilistic_epsilon
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin

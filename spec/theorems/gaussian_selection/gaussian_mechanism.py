@@ -20,7 +20,7 @@ from dpassay.spec.distributions.gaussian import (
     gaussian_renyi_divergence,
 )
 from dpassay.spec.domains.base import Reals
-from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
+from dpassay.spec.notions.zcdp_conversions import optimal_probabilistic_epsilon
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import same_sign

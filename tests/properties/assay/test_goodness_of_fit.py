@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 CALLS = 100_000
 LAPLACE = {"family": "laplace", "location": 3.0, "scale": 2.0}

@@ -13,7 +13,8 @@ from dpassay.properties.assay.questions import QUESTIONS, points_of
 from dpassay.properties.assay.reference_values import truth_of
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.notions.conversions import approximate_epsilon_of_renyi, optimal_probabilistic_epsilon
+from dpassay.spec.notions.renyi_conversions import approximate_epsilon_of_renyi
+from dpassay.spec.notions.zcdp_conversions import optimal_probabilistic_epsilon
 
 
 def lower(question: str, **arguments: Any) -> float:

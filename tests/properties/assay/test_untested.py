@@ -22,7 +22,7 @@ from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, jo
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 RNG = np.random.default_rng(0)
 LINE = "vector:size=1,linf=1"

@@ -21,7 +21,8 @@ from dpassay.properties.betting.campaign import Campaign, RunDraws
 from dpassay.properties.betting.game import KEPT, PairGame
 from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw, sample_side
-from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import Sampler
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.screening import Pair, Screening, evidence_beyond
 from dpassay.properties.drawing.draws import Draw, sample_side
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import Outcomes
 
 
 def pairs_at(*levels: float) -> Iterator[Pair]:

@@ -32,7 +32,7 @@ from dpassay.properties.betting.bets import WEIGHTS
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.draws import Draw, sample_side
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 Array = NDArray[np.float64]
 Play = Callable[[int], bool]

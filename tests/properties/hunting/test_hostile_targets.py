@@ -23,7 +23,9 @@ from dpassay.properties.betting.game import FIRST_BATCH
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.properties.outcomes.symbols import LONGEST_ATOM, Outcomes, call
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import call
+from dpassay.properties.outcomes.symbols import LONGEST_ATOM
 
 Array = NDArray[np.float64]
 Capture = pytest.CaptureFixture[str]

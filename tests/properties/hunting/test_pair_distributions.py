@@ -24,8 +24,8 @@ from dpassay.neighbours import VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.white_box import has_distribution
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Interval, NoneOf, Symbols, parse_event, union
-from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.pairing.laplace import laplace_cells
 from dpassay.properties.pairing.registry import (
     PushedForward,

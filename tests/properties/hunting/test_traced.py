@@ -24,8 +24,8 @@ from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of
 from dpassay.properties.hunting.traced_proofs import TracedProof
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import parse_event
-from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit

@@ -17,8 +17,9 @@ from dpassay.properties.drawing.per_call import per_call
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, call
 from dpassay.properties.outcomes.events import parse_event
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
 
 pytestmark = pytest.mark.traced
 

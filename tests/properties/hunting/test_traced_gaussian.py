@@ -10,8 +10,8 @@ from dpassay.claims import parse_claim
 from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.traced import decide
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import parse_event
-from dpassay.properties.outcomes.symbols import Outcomes
 
 LINE, PLANE = "vector:size=1,linf=1", "vector:size=2,linf=1"
 

@@ -132,7 +132,7 @@ def test_pairs_are_certified_by_calls_of_their_own_at_the_level() -> None:
     from dpassay.properties.hunting.result import Witness
     from dpassay.properties.hunting.task import Task, neighbours_of
     from dpassay.properties.hunting.witness import shrunk
-    from dpassay.properties.outcomes.symbols import sampler_of
+    from dpassay.properties.outcomes.calls import sampler_of
 
     def private(data: Array, size: int, rng: np.random.Generator) -> Array:
         return np.asarray(np.round(data[0] + rng.laplace(0, 1, size), 6))

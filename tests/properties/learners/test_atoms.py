@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.properties.learners.atoms import AtomLearner
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 
 def observed(rows: object, sides: list[bool]) -> AtomLearner:

@@ -6,8 +6,8 @@ from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.learners.structural import ExactValueLearner
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import Outcomes
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from dpassay.properties.learners.combining import SIGNS, SIGNS_ALIKE, CombiningL
 from dpassay.properties.learners.logistic import StreamingLogistic, weighted_sums
 from dpassay.properties.learners.regressors import Regressors
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 TRUE = np.array([0.5, -0.3, 0.0])
 

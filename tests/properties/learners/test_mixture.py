@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpassay.properties.betting.bets import to_levels
 from dpassay.properties.learners.mixture import NOTHING, Ensemble
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 numbers = st.one_of(st.integers(-3, 3), st.floats(), st.booleans(), st.just(10**400), st.integers(2**53, 2**53 + 3))
 symbols = st.one_of(

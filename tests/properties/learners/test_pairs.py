@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.pairs import PairLearner
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 SIZE = 4000
 

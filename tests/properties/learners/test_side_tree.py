@@ -6,7 +6,7 @@ from scipy.special import betaln
 
 from dpassay.properties.learners.side_tree import STRENGTHS, evidence_and_chance, fit_side_tree, quantile_edges
 from dpassay.properties.learners.trees import TreeLearner
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
@@ -107,3 +107,19 @@ def test_a_tree_that_tells_nothing_has_no_opinion_and_finds_a_late_signal_all_th
     low, high = learner.opinions(Outcomes.of([-2.0, 3.0]))["outcome"]
     assert low < -0.5
     assert high > 0.5
+
+
+def test_the_tree_finds_a_narrow_region_among_many_cells() -> None:
+    left, right = np.full(256, 100), np.full(256, 100)
+    left[200], right[200] = 180, 2
+    logits = fit_side_tree(left, right)
+    assert logits[200] > 2
+    assert np.abs(np.delete(logits, 200)).max() < 0.5
+
+
+def test_cells_isolate_atoms_and_reach_into_the_tails() -> None:
+    values = np.concatenate([np.random.default_rng(0).normal(size=10_000), np.full(5_000, 0.25)])
+    edges = quantile_edges(values)
+    assert 0.25 in edges
+    assert math.nextafter(0.25, -math.inf) in edges
+    assert np.count_nonzero(values > edges[-1]) < 40

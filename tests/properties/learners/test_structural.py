@@ -11,7 +11,7 @@ from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.learners.structural import KINDS, EventLearner, StructuralLearners
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 Array = NDArray[np.float64]
 SIDES = np.array([True, True, True, False, False, False])

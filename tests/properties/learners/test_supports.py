@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.supports import SupportLearner
-from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
 
 ALL_LEFT = np.full(4, True)
 

@@ -11,7 +11,8 @@ import pytest
 from dpassay.properties.drawing.call_guard import LOOKED_AT_IN_PART
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
-from dpassay.properties.outcomes.symbols import TYPE, Outcomes
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.type_names import TYPE
 
 BIT = "vector:size=1,linf=1,low=0,high=1,integer"
 HEX = np.array(list("0123456789abcdef"))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
-from dpassay.properties.outcomes.symbols import Outcomes
 
 RNG = np.random.default_rng(0)
 

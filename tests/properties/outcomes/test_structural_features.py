@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.events import (
     AllOf,
     AnyOf,
@@ -20,7 +21,6 @@ from dpassay.properties.outcomes.events import (
     mirrored,
     parse_event,
 )
-from dpassay.properties.outcomes.symbols import Outcomes
 
 Array = NDArray[np.float64]
 BIT = "vector:size=1,linf=1,low=0,high=1,integer"

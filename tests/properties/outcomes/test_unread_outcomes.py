@@ -16,8 +16,8 @@ from dpassay.properties.drawing.call_guard import NOT_READ, PARTLY_READ
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.witness import measured_witness
+from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import type_words
-from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.testing import MechanismWarning, assert_private
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from dpassay.spec.distributions.gaussian import (
     gaussian_renyi_divergence,
     gaussian_shift,
 )
-from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
+from dpassay.spec.notions.zcdp_conversions import optimal_probabilistic_epsilon
 
 POINTS = [(0.5, 0.3), (1.0, 0.1), (2.0, 3.0), (1.0, -0.5), (0.01, 0.2)]
 

@@ -9,17 +9,13 @@ from dpassay.properties.coverage import coverage
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.statement import all_statements, find_statement
-from dpassay.spec.theorems.target_charging.boundary_wrapper import (
-    boundary_quality,
-    printed_boundary_quality,
-    wrapped_classifier_ratio,
-    wrapped_test_ratio,
-)
+from dpassay.spec.theorems.target_charging.boundary_quality import boundary_quality, printed_boundary_quality
+from dpassay.spec.theorems.target_charging.boundary_wrapper import wrapped_classifier_ratio, wrapped_test_ratio
 from dpassay.spec.theorems.target_charging.decomposition import pure_with_errors
 from dpassay.spec.theorems.target_charging.double_run import double_run_quality, two_runs_quality
 
 TOPICS = ("decomposition", "target_quality", "not_prior", "conditional_release", "between_thresholds",
-          "boundary_wrapper", "double_run")  # fmt: skip
+          "boundary_wrapper", "boundary_quality", "double_run")  # fmt: skip
 PLACES = tuple(f"dpassay.spec.theorems.target_charging.{topic}:" for topic in TOPICS)
 STATEMENTS = [statement.name for statement in all_statements() if statement.where.startswith(PLACES)]
 ITEMS = (

@@ -1,0 +1,73 @@
+"""Relations that must hold among the numbers of a library, and facts about single numbers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Compared = tuple[str, float, float, float]
+
+__all__ = ["Relations"]
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Relations among the numbers of a library, at random valid parameters, and facts about single numbers.
+
+    They need no samples and are asked before the laws that draw. Choose parameters that are not 1 and differ from each
+    other, so that no factor, bound or count can be missing unnoticed.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the adapter, such as ``GaussianPrivacyLoss``.
+    relations : mapping
+        Description such as ``delta is a sum``, to a function that takes a `random.Random`, draws valid parameters with
+        it and yields comparisons: words with the parameters, a lower bound, a number of the
+        library, and an upper bound. A number outside its bounds is a finding, and so is NaN; an exception of the
+        library is one, because the parameters are valid.
+    facts : mapping
+        Description such as ``a half is subtracted from 2``, to a function without arguments that returns whether the
+        fact holds. No description may be that of a relation.
+
+    Examples
+    --------
+    >>> def squares(random):
+    ...     x = random.uniform(0, 10)
+    ...     yield f"x={x}", 0.0, x * x, 100.0
+    >>> case = Relations("square", {"squares are positive": squares}, {"of three": lambda: 3**2 == 9})
+    >>> case.compare("squares are positive", 1), case.compare("of three", 1)
+    ({'compared': 1, 'broken': []}, {'compared': 1, 'broken': []})
+    """
+
+    name: str
+    relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
+    facts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        both = sorted(self.relations.keys() & self.facts.keys())
+        if both:
+            raise ValueError(f"{self.name}: facts must not have the descriptions of relations, got {both}")
+
+    def compare(self, relation: str, seed: int) -> dict[str, Any]:
+        """Return the number of comparisons, and those that fail as (words, lower, value, upper).
+
+        A fact is one comparison; where it fails the words are empty.
+        """
+        rows = [("", 1.0, float(bool(self.facts[relation]())), 1.0)] if relation in self.facts else None
+        if rows is None:
+            rows = list(self.relations[relation](random.Random(seed)))  # noqa: S311  # no secret: a draw that is repeated
+        broken = [(words, low, value, high) for words, low, value, high in rows if not low <= value <= high]
+        return {
+            "compared": len(rows),
+            "broken": [[words, float(low), float(value), float(high)] for words, low, value, high in broken],
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description that the parent process reads."""
+        facts = list(self.facts)
+        return {"kind": "relations", "name": self.name, "relations": [*self.relations, *facts], "facts": facts}
