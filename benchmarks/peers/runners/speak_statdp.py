@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.runners.row import RowMechanism, answer, task
+from benchmarks.peers.runners.row import RowMechanism, answer, ready, task
 
 GRID = (0.1, 0.15, 0.2, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 LEVEL = 0.05
@@ -32,8 +32,9 @@ def main() -> None:
     given = task()
     statdp: Any = importlib.import_module("statdp")
     row = RowMechanism(given["target"], given["folder"])
+    start = ready()
     if row.width() > 1:
-        answer(None, "outcomes of several coordinates are too many events for it")
+        answer(None, "outcomes of several coordinates are too many events for it", start)
         return
     buffered = Buffered(row)
 
@@ -59,7 +60,7 @@ def main() -> None:
         if p_value >= LEVEL:
             break
         rejected = float(epsilon)
-    answer(rejected, f"5 % for each epsilon of a grid: {', '.join(f'{value:g}' for value in GRID)}")
+    answer(rejected, f"5 % for each epsilon of a grid: {', '.join(f'{value:g}' for value in GRID)}", start)
 
 
 if __name__ == "__main__":
