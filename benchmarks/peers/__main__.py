@@ -17,10 +17,10 @@ What the tool's bound means is its own affair, and is printed:
 - ``dp-sniper`` (eth-sri/dp-sniper): a lower bound at 90 % for the best pair, on fresh samples; `--samples` for
   training, threshold and check each, 200/10.7 times as many for the final estimate, as published. Its logistic
   regression with the published settings; sparse vector rows are handed to it in its own encoding, a number for every
-  answer, with the flags that it had. On floats its network on the bits.
+  answer, with the flags that it had. On floats its network on the bits. Few samples are trained in ten batches.
 - ``statdp`` (cmla-psu/statdp): the last epsilon of a grid before the first that its test does not reject at 5 %,
-  with no correction over the grid; `--samples` for the event and for the test. It multiplies the events of all
-  coordinates, so only rows whose outcome is one number are feasible.
+  with no correction over the grid; `--samples` for the event, five times as many for the test, as published. It
+  multiplies the events of all coordinates, so only rows whose outcome is one number are feasible.
 - ``dp-auditorium`` (google/differential-privacy, folder python/dp_auditorium): the last epsilon of a grid before the
   first at which its hockey-stick tester, delta 0, does not reject at 5 %, over a few pairs, each both ways round; its
   own generator of inputs is not used. Its modules import tensorflow and google-vizier.

@@ -10,6 +10,8 @@ from benchmarks.peers.runners.streams import encode, flags_of
 
 FINAL_SHARE = 200 / 10.7
 """Samples of the final estimate for each one of the search, as published."""
+PUBLISHED_BATCH, BATCHES = 100_000, 10
+"""Its training makes ten steps a batch: few samples are trained in smaller batches, else it would not converge."""
 BITS = 64
 
 
@@ -88,7 +90,7 @@ def main() -> None:
         n_check=count,
         n_final=rounded(count * FINAL_SHARE),
         n_processes=1,
-        training_batch_size=given.get("batch", 100_000),
+        training_batch_size=min(PUBLISHED_BATCH, max(count // BATCHES, 1)),
     )
     part("utils.paths", "set_output_directory")(given["folder"])
     part("utils.torch", "torch_initialize")(torch_threads=1)
