@@ -123,7 +123,10 @@ def compare(row: Row, peer: PeerResult, *, equal: str, seed: int, alpha: float) 
     def run(calls: int) -> Ours:
         return with_calls(row, calls, seed=seed, alpha=alpha)
 
-    return within_cpu(peer.cpu_seconds, run) if equal == "cpu" else run(peer.calls)
+    if equal == "calls":
+        return run(peer.calls)
+    run(LEAST_CALLS)  # as the tool's, our imports are no part of its time
+    return within_cpu(peer.cpu_seconds, peer.calls, run)
 
 
 def figures(bound: float | None, calls: int, seconds: float) -> list[str]:

@@ -10,10 +10,9 @@ from dpassay.properties.hunting.result import HuntResult
 __all__ = ["LEAST_CALLS", "Ours", "with_calls", "within_cpu"]
 
 LEAST_CALLS = 1000
-FIRST_CALLS = 20_000
-GROWTH = 10
+GROWTH = 4
 """Largest step from one try to the next: the first batches of a hunt cost more than later ones."""
-ENOUGH, SAFE, TRIES = 0.75, 0.92, 6
+ENOUGH, SAFE, TRIES = 0.75, 0.9, 5
 """A try that uses the first share of the time is the last one; the next one aims at the second share."""
 
 
@@ -32,7 +31,7 @@ def with_calls(row: Row, calls: int, *, seed: int, alpha: float) -> Ours:
     return Ours(result, time.process_time() - start)
 
 
-def within_cpu(seconds: float, run: Callable[[int], Ours]) -> Ours:
+def within_cpu(seconds: float, calls: int, run: Callable[[int], Ours]) -> Ours:
     """Return the longest of a few tries that took at most the time.
 
     The tries have the same seed and differ in their calls only, which follow from the time that was measured, not from
@@ -42,6 +41,8 @@ def within_cpu(seconds: float, run: Callable[[int], Ours]) -> Ours:
     ----------
     seconds : float
         CPU time, positive.
+    calls : int
+        How many the first try has.
     run : callable
         Audits with a number of calls.
 
@@ -50,13 +51,13 @@ def within_cpu(seconds: float, run: Callable[[int], Ours]) -> Ours:
     Ours
         The last try where all of them took longer.
     """
-    best, calls = None, FIRST_CALLS
+    best = None
     for _ in range(TRIES):
-        found = run(calls)
+        found = run(max(calls, LEAST_CALLS))
         share = found.cpu_seconds / seconds
         if share <= 1 and (best is None or found.result.calls > best.result.calls):
             best = found
         if ENOUGH <= share <= 1:
             break
-        calls = max(int(calls * min(SAFE / share, GROWTH)), LEAST_CALLS)
+        calls = int(found.result.calls * min(SAFE / share, GROWTH))
     return best or found
