@@ -43,7 +43,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.peers.equal import Ours, with_calls, within_cpu
+from benchmarks.peers.equal import LEAST_CALLS, Ours, with_calls, within_cpu
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import EXTRAS, ROWS, Row
 
