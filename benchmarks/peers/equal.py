@@ -13,7 +13,8 @@ LEAST_CALLS = 1000
 GROWTH = 4
 """Largest step from one try to the next: the first batches of a hunt cost more than later ones."""
 ENOUGH, SAFE, TRIES = 0.75, 0.9, 5
-"""A try that uses the first share of the time is the last one; the next one aims at the second share."""
+"""A try that uses the first share of the time is the last one; the next one aims at the second share. After too long
+a try it is shortened by the square, since part of a hunt's time does not depend on its calls."""
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,6 @@ def within_cpu(seconds: float, calls: int, run: Callable[[int], Ours]) -> Ours:
             best = found
         if ENOUGH <= share <= 1:
             break
-        calls = int(found.result.calls * min(SAFE / share, GROWTH))
+        step = SAFE / share
+        calls = int(found.result.calls * min(step if step > 1 else step**2, GROWTH))
     return best or found
