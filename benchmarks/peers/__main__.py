@@ -177,6 +177,8 @@ def report(lines: list[list[str]], options: argparse.Namespace) -> str:
     command = f"python -m benchmarks.peers --tool {options.tool} --samples {options.samples} --seed {options.seed}"
     command += f" --equal {options.equal} --alpha {options.alpha:g}"
     about = f"Both on this machine; ours at level {options.alpha:g} over all that was looked at, theirs as noted."
+    if options.equal == "cpu":
+        about += " Where ours took longer, none of its tries was as short as theirs."
     return f"`{command} ...`. {machine()}\n\n{about}\n\n{markdown_table([*headings, 'note'], lines)}"
 
 
