@@ -3,13 +3,14 @@
 import importlib
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RowMechanism", "answer", "task"]
+__all__ = ["RowMechanism", "answer", "ready", "task"]
 
 Array = NDArray[np.float64]
 
@@ -21,9 +22,14 @@ def task() -> dict[str, Any]:
     return found
 
 
-def answer(bound: float | None, note: str) -> None:
-    """Print the result as the last line of the output."""
-    print(json.dumps({"bound": bound, "note": note}), flush=True)
+def ready() -> float:
+    """Return the CPU seconds of this process; taken after the imports, they are the tool's start."""
+    return time.process_time()
+
+
+def answer(bound: float | None, note: str, start: float) -> None:
+    """Print the result as the last line of the output, with the CPU seconds of the start."""
+    print(json.dumps({"bound": bound, "note": note, "start": start}), flush=True)
 
 
 class RowMechanism:
@@ -59,8 +65,12 @@ class RowMechanism:
         outcomes = self.mechanism.sample(np.asarray(data, dtype=np.float64), size, rng)
         return np.asarray(outcomes, dtype=np.float64)
 
-    def width(self) -> int:
-        """Return how many coordinates an outcome has; 1 for a number. Not counted as a call."""
+    def one_outcome(self) -> Array:
+        """Return an outcome, shape () or (1, coordinates); not counted as a call."""
         least = np.full(self.neighbours.size, max(self.neighbours.low, 0.0))
-        found = np.asarray(self.mechanism.sample(least, 2, np.random.default_rng(0)))
-        return int(found.shape[1]) if found.ndim == 2 else 1
+        found = np.asarray(self.mechanism.sample(least, 1, np.random.default_rng(0)), dtype=np.float64)
+        return found if found.ndim == 2 else found[0]
+
+    def width(self) -> int:
+        """Return how many coordinates an outcome has; 1 for a number."""
+        return int(np.size(self.one_outcome()))

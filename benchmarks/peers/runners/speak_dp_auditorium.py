@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.runners.row import RowMechanism, answer, task
+from benchmarks.peers.runners.row import RowMechanism, answer, ready, task
 
 GRID = (0.1, 0.15, 0.2, 0.25, 0.5, 1.0, 2.0, 4.0)
 LEVEL = 0.05
@@ -31,6 +31,8 @@ def main() -> None:
     keras.utils.set_random_seed(given["seed"])
     row, rng = RowMechanism(given["target"], given["folder"]), np.random.default_rng(given["seed"])
     tester = "testers.hockey_stick_tester"
+    part(tester, "HockeyStickPropertyTester")
+    start = ready()
 
     def rejects(epsilon: float, left: Any, right: Any) -> bool:
         claim = part("configs.privacy_property", "ApproximateDp")(epsilon=epsilon, delta=0.0)
@@ -47,7 +49,7 @@ def main() -> None:
             break
         rejected = epsilon
     grid = ", ".join(f"{value:g}" for value in GRID)
-    answer(rejected, f"5 % for each pair and epsilon, without correction; grid: {grid}")
+    answer(rejected, f"5 % for each pair and epsilon, without correction; grid: {grid}", start)
 
 
 if __name__ == "__main__":
