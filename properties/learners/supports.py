@@ -4,12 +4,14 @@ Where one input makes outcomes possible that the other excludes, they lie beyond
 find that, too, but have to split down to a cell in the tail first, which takes several times as many outcomes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.log_domain import expit, log_expit
 from dpassay.properties.outcomes.flattening import OUTCOME
 from dpassay.properties.outcomes.symbols import Outcomes
 
@@ -27,12 +29,34 @@ _PRIOR = 1 / 8
 """The prior probability that values beyond those of the other side belong to one side only; otherwise both sides are
 equally likely."""
 
+_HEEDED = math.log(3)
+"""The prior log-odds that such predictions are better than none. Extreme values move outwards as calls come in, and
+chance gives the outermost ones to one side again and again: without a record of how the predictions did before, each
+batch of a null pair loses anew."""
+
 
 @dataclass
 class _End:
     """The least values of each side, in order; of a feature, or of its negative for the other end."""
 
     least: dict[bool, Array] = field(default_factory=lambda: {False: np.empty(0), True: np.empty(0)})
+    won: float = 0.0
+    """The nats that its predictions, without regard to their record, won over knowing nothing."""
+
+    def score(self, values: Array, is_left: Sides) -> None:
+        """Note how the prediction did on a batch that was bet on."""
+        bound, logit = self.frontier()
+        if logit:
+            left = is_left[values < bound]
+            ahead = np.where(left, logit, -logit)
+            self.won += float(left.size * math.log(2) + log_expit(ahead).sum())
+
+    def prediction(self) -> tuple[float, float]:
+        """Return below which value a side is predicted, and the logit of the left side there, by its record."""
+        bound, logit = self.frontier()
+        heeded = float(expit(np.array(_HEEDED + self.won)))
+        chance = heeded * float(expit(np.array(abs(logit)))) + (1 - heeded) / 2
+        return bound, math.copysign(math.log(chance) - math.log1p(-chance), logit) if logit else 0.0
 
     def add(self, values: Array, is_left: Sides) -> None:
         for side in (False, True):
@@ -99,8 +123,9 @@ class SupportLearner:
             known = ~np.isnan(values)
             for sign in (1, -1):
                 end = self._ends.setdefault((name, sign), _End())
+                end.score(sign * values[known], is_left[known])
                 end.add(sign * values[known], is_left[known])
-                self._frontiers[name, sign] = end.frontier()
+                self._frontiers[name, sign] = end.prediction()
 
     def retire(self, name: str) -> None:
         """Leave the learner out for good."""
