@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.log_domain import expit, log_expit
+from dpassay.properties.log_domain import log_expit
 from dpassay.properties.outcomes.flattening import OUTCOME
 from dpassay.properties.outcomes.symbols import Outcomes
 
@@ -29,10 +29,8 @@ _PRIOR = 1 / 8
 """The prior probability that values beyond those of the other side belong to one side only; otherwise both sides are
 equally likely."""
 
-_HEEDED = math.log(3)
-"""The prior log-odds that such predictions are better than none. Extreme values move outwards as calls come in, and
-chance gives the outermost ones to one side again and again: without a record of how the predictions did before, each
-batch of a null pair loses anew."""
+_MOST_LOST = 500.0
+"""Nats of former losses that count at most: their exponential is a float64."""
 
 
 @dataclass
@@ -41,22 +39,14 @@ class _End:
 
     least: dict[bool, Array] = field(default_factory=lambda: {False: np.empty(0), True: np.empty(0)})
     won: float = 0.0
-    """The nats that its predictions, without regard to their record, won over knowing nothing."""
+    """The nats that its predictions won over knowing nothing, in all batches."""
 
     def score(self, values: Array, is_left: Sides) -> None:
         """Note how the prediction did on a batch that was bet on."""
         bound, logit = self.frontier()
         if logit:
             left = is_left[values < bound]
-            ahead = np.where(left, logit, -logit)
-            self.won += float(left.size * math.log(2) + log_expit(ahead).sum())
-
-    def prediction(self) -> tuple[float, float]:
-        """Return below which value a side is predicted, and the logit of the left side there, by its record."""
-        bound, logit = self.frontier()
-        heeded = float(expit(np.array(_HEEDED + self.won)))
-        chance = heeded * float(expit(np.array(abs(logit)))) + (1 - heeded) / 2
-        return bound, math.copysign(math.log(chance) - math.log1p(-chance), logit) if logit else 0.0
+            self.won += float(left.size * math.log(2) + log_expit(np.where(left, logit, -logit)).sum())
 
     def add(self, values: Array, is_left: Sides) -> None:
         for side in (False, True):
@@ -68,14 +58,18 @@ class _End:
             self.least[side] = np.sort(np.concatenate([self.least[side], new]))[:_KEPT]
 
     def frontier(self) -> tuple[float, float]:
-        """Return below which value only one side was seen, and the logit of the left side there."""
+        """Return below which value only one side was seen, and the logit of the left side there.
+
+        Extreme values move outwards as calls come in, and chance gives the outermost ones to one side again and again.
+        What such predictions lost before counts against the next one: on a null pair each batch would lose anew.
+        """
         right, left = self.least[False], self.least[True]
         if not (left.size and right.size) or left[0] == right[0]:
             return -np.inf, 0.0
         is_left = bool(left[0] < right[0])
         alone, bound = (left, right[0]) if is_left else (right, left[0])
         count = int(np.searchsorted(alone, bound))
-        odds = _PRIOR / (1 - _PRIOR) * 2.0 ** min(count, 64)
+        odds = _PRIOR / (1 - _PRIOR) * 2.0 ** min(count, 64) * math.exp(max(min(self.won, 0.0), -_MOST_LOST))
         one_sided = odds / (1 + odds)
         other = one_sided * 0.5 / (count + 1) + (1 - one_sided) * 0.5
         logit = float(np.log1p(-other) - np.log(other))
@@ -125,7 +119,7 @@ class SupportLearner:
                 end = self._ends.setdefault((name, sign), _End())
                 end.score(sign * values[known], is_left[known])
                 end.add(sign * values[known], is_left[known])
-                self._frontiers[name, sign] = end.prediction()
+                self._frontiers[name, sign] = end.frontier()
 
     def retire(self, name: str) -> None:
         """Leave the learner out for good."""

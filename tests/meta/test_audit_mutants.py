@@ -16,8 +16,9 @@ from scipy.stats import binom
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.bets import last_refuted, log_factors, to_levels
+from dpassay.properties.betting.books import KEPT
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import KEPT, Batch, PairGame
+from dpassay.properties.betting.game import Batch, PairGame
 from dpassay.properties.betting.wealth import Ledger, log_wealth
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes

@@ -16,9 +16,11 @@ from dpassay.arguments import UsageError
 from dpassay.claims import ApproximateDP, PureDP
 from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bets import to_levels
+from dpassay.properties.betting.books import KEPT
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.campaign import Campaign, RunDraws
-from dpassay.properties.betting.game import KEPT, PairGame
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.betting.pool import POOL_SHARE
 from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
@@ -105,7 +107,7 @@ def test_the_weights_of_the_pairs_make_a_mixture(count: int) -> None:
 
 def test_of_the_usual_number_of_pairs_the_last_pays_little_more_than_an_equal_share() -> None:
     weights = campaign_on().weights
-    assert weights[0] > 5 / 48
+    assert weights[0] > (1 - POOL_SHARE) * 5 / 48
     assert weights[-1] > 1 / 4 / 48
 
 
@@ -149,10 +151,11 @@ def test_a_pair_not_yet_played_keeps_its_share() -> None:
         float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) + math.log(weight)
         for game, weight in zip(campaign.games, campaign.weights, strict=True)
     ]
-    of_the_played = float(logsumexp([parts[k] for k in played])) + OWN
+    pooled = math.log(POOL_SHARE)  # nothing was bet on any pair yet
+    of_the_played = float(logsumexp([*(parts[k] for k in played), pooled])) + OWN
     # a game that was not played has a wealth of 1, less what rounding takes
     assert of_the_played - 1e-9 <= campaign.log_evidence() <= of_the_played
-    assert campaign.log_evidence() < float(logsumexp(parts)) + OWN
+    assert campaign.log_evidence() < float(logsumexp([*parts, pooled])) + OWN
 
 
 def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are_looked_at_together() -> None:
