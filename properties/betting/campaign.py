@@ -2,7 +2,8 @@
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
 paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
-enough that the last pair pays little more than with equal ones. Against a stronger claim than the one at issue the
+enough that the last pair pays little more than with equal ones. One more share bets on the calls of all pairs, by what
+they have in common (:mod:`dpassay.properties.betting.pool`). Against a stronger claim than the one at issue the
 wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
 at the same level; the evidence against the claim itself is those fifteen parts.
 """
@@ -164,8 +165,7 @@ class Campaign:
         if self._screening is not None:
             open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
-        if self._pools:
-            self.weights = (1 - POOL_SHARE) * self.weights
+        self.weights = (1 - self.pool_share) * self.weights
         self._references = self._spread_references()
         self._forget_records()
 
@@ -468,6 +468,11 @@ class Campaign:
                 wealth, self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
             )
         return float(wealth[0]) + math.log1p(-OWN_SHARE)
+
+    @property
+    def pool_share(self) -> float:
+        """The share of the wealth that bets on all pairs together; none on a single pair or for ex-post claims."""
+        return POOL_SHARE if self._pools else 0.0
 
     def pool_log_wealth(self, epsilon: Array, delta: Array) -> Array:
         """Return the logarithm of the wealth that bets on all pairs, without its share, against each claim."""

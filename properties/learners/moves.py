@@ -169,7 +169,8 @@ class MovesView:
             self._moves = np.nan_to_num(np.clip(moves / common.unit, -1, 1))
             self._of_numbers = _moves_of_numbers(left, right, common.unit)
         self._direction = self._of_numbers["in the mean"]
-        self._low, self._high = (np.minimum(left, right), np.maximum(left, right)) if same else (moves, moves)
+        self._low: Array = np.minimum(left, right) if same else moves
+        self._high: Array = np.maximum(left, right) if same else moves
         self._sign = np.sign(self._moves)
         self._learner: CombiningLearner | None = None
         self._first_place = 0
@@ -292,9 +293,9 @@ class MovesView:
                 np.multiply(own[:, column], np.float32(weight), out=term)
                 np.add(total, term, out=total)
         for total, (_, parts) in zip(result[len(self._terms) :], self._named, strict=True):
-            for factor, place, column in parts:
+            for factor, place, number in parts:
                 moved = _at(factor, rows[:, place] - self._first_place)
-                np.add(total, moved if column is None else moved * own[:, column], out=total, casting="same_kind")
+                np.add(total, moved if number is None else moved * own[:, number], out=total, casting="same_kind")
         return result.T
 
     # --- events -------------------------------------------------------------------------------------------------
