@@ -151,7 +151,7 @@ def test_a_pair_not_yet_played_keeps_its_share() -> None:
         float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) + math.log(weight)
         for game, weight in zip(campaign.games, campaign.weights, strict=True)
     ]
-    pooled = math.log(POOL_SHARE)  # nothing was bet on any pair yet
+    pooled = math.log(POOL_SHARE) + float(campaign.pool_log_wealth(np.array([CLAIM.epsilon]), np.zeros(1))[0])
     of_the_played = float(logsumexp([*(parts[k] for k in played), pooled])) + OWN
     # a game that was not played has a wealth of 1, less what rounding takes
     assert of_the_played - 1e-9 <= campaign.log_evidence() <= of_the_played
