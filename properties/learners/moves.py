@@ -42,8 +42,9 @@ few calls."""
 _FAR_BEHIND, _FIRST_REVIEW = 8.0, 2048
 """A prior is left out if it is this many nats behind the best, after this many calls."""
 
-_PLENTY, _STRIDE, _SMALL_LOSS = 1 << 16, 4, 1 / 100
-"""After this many calls every fourth call is learnt from, if that loses at most this part of what was won."""
+_PLENTY, _STRIDE, _SMALL_LOSS, _SILENT = 1 << 16, 4, 1 / 100, 1.0
+"""After this many calls every fourth call is learnt from, if that loses at most this part of what was won, or if no
+more nats than this were won: a faint signal is then found later."""
 
 _FULLY = frozenset({"in the mean", "all", "apart"})
 _ROUGHLY = frozenset({("number", kind) for kind in range(4)})
@@ -110,7 +111,7 @@ class CommonLearner:
         stride = 1
         if self._seen > _PLENTY:
             loss = self._logistic.effective_weights(leader) * _STRIDE / 2
-            stride = _STRIDE if loss < _SMALL_LOSS * won else 1
+            stride = _STRIDE if loss < _SMALL_LOSS * won or won < _SILENT else 1
         self._logistic.learn(lambda part: values[part], is_left, leader=leader, stride=stride, columns=columns)
         if self._seen >= self._review_at:
             self._review_at = 2 * self._seen
@@ -292,9 +293,13 @@ class MovesView:
             for column, weight in columns:
                 np.multiply(own[:, column], np.float32(weight), out=term)
                 np.add(total, term, out=total)
+        moves: dict[tuple[int, int], Array] = {}
         for total, (_, parts) in zip(result[len(self._terms) :], self._named, strict=True):
             for factor, place, number in parts:
-                moved = _at(factor, rows[:, place] - self._first_place)
+                key = id(factor), place
+                if key not in moves:
+                    moves[key] = _at(factor, rows[:, place] - self._first_place)
+                moved = moves[key]
                 np.add(total, moved if number is None else moved * own[:, number], out=total, casting="same_kind")
         return result.T
 
