@@ -2,7 +2,8 @@
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
 paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
-enough that the last pair pays little more than with equal ones. Against a stronger claim than the one at issue the
+enough that the last pair pays little more than with equal ones. One more share bets on the calls of all pairs, by what
+they have in common (:mod:`dpassay.properties.betting.pool`). Against a stronger claim than the one at issue the
 wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
 at the same level; the evidence against the claim itself is those fifteen parts.
 """
@@ -20,9 +21,11 @@ from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import ClaimFamily
-from dpassay.properties.betting.game import FIRST_BATCH, LowOrder, PairGame
+from dpassay.properties.betting.game import FIRST_BATCH, Batch, LowOrder, PairGame
+from dpassay.properties.betting.pool import POOL_SHARE, Pool
 from dpassay.properties.betting.screening import Point, Screening
 from dpassay.properties.drawing.draws import Draw
+from dpassay.properties.learners.moves import CommonLearner, unit_of
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.batch import Outcomes
@@ -142,6 +145,9 @@ class Campaign:
         self.claim = claim
         self._seed, self._ignored, self.draws_apart, self._low_order = seed, ignored, apart, low_order
         self._makes_many = makes_many
+        self._pools = len(pairs) > 1 and not isinstance(claim, ExPost) and low_order != "alone"
+        self._common = CommonLearner(unit_of(pairs))
+        self._pool = Pool()
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
         self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
@@ -159,6 +165,7 @@ class Campaign:
         if self._screening is not None:
             open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
+        self.weights = (1 - self.pool_share) * self.weights
         self._references = self._spread_references()
         self._forget_records()
 
@@ -189,6 +196,7 @@ class Campaign:
             apart=self.draws_apart,
             low_order=self._low_order,
             makes_many=self._makes_many,
+            common=self._common if self._pools else None,
         )
 
     def _points(self) -> list[Point]:
@@ -258,12 +266,19 @@ class Campaign:
                 left_over -= affordable
         results = iter(run([draw for _, batch in prepared for draw in batch.draws]))
         for index, batch in prepared:
-            self.games[index].enter(batch, list(islice(results, len(batch.draws))))
+            self._enter(index, batch, list(islice(results, len(batch.draws))))
             self._rate(index)
             if is_over():
                 break
         self._look_for_shared_noise()
         return bool(prepared)
+
+    def _enter(self, index: int, batch: Batch, results: list[Outcomes | None]) -> None:
+        game = self.games[index]
+        self._pool.stake(batch.calls, self.calls + batch.calls, lost=any(result is None for result in results))
+        before = game.common_ledger
+        game.enter(batch, results)
+        self._pool.add(before, game.common_ledger)
 
     def _look_for_shared_noise(self) -> None:
         """Begin anew with calls of size 1 where the outcomes of one call are not independent."""
@@ -278,6 +293,7 @@ class Campaign:
             self._begin_apart()
 
     def _begin_apart(self) -> None:
+        self._common, self._pool = CommonLearner(self._common.unit), Pool()
         self._void_calls, self.draws_apart = sum(game.calls for game in self.games), True
         self.games = [self._new_game(k, (game.left, game.right)) for k, game in enumerate(self.games)]
         self._plan = self._plan_pilot()
@@ -444,7 +460,31 @@ class Campaign:
     def log_evidence(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
         played = {k: np.array([self._claim_wealth(k)]) for k in self._ideal}
-        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE) if played else 0.0
+        if not played:
+            return 0.0
+        wealth = self._weighted(played)
+        if self._pools and self._claimed is not None:
+            wealth = self._with_pool(
+                wealth, self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
+            )
+        return float(wealth[0]) + math.log1p(-OWN_SHARE)
+
+    @property
+    def pool_share(self) -> float:
+        """The share of the wealth that bets on all pairs together; none on a single pair or for ex-post claims."""
+        return POOL_SHARE if self._pools else 0.0
+
+    def pool_log_wealth(self, epsilon: Array, delta: Array) -> Array:
+        """Return the logarithm of the wealth that bets on all pairs, without its share, against each claim."""
+        aside = [game.common_ledger for game in self.games if game.is_about_rounding and game.common_ledger.calls]
+        return self._pool.log_wealth(epsilon, delta, aside)
+
+    def _with_pool(self, wealth: Array, part: ClaimFamily) -> Array:
+        """Add the share of the pool to the wealth of the pairs by themselves, against some claims."""
+        if not self._pools:
+            return wealth
+        pool = part.mix(self.pool_log_wealth(part.epsilon.ravel(), part.delta.ravel()))
+        return np.asarray(np.logaddexp(wealth, pool + math.log(POOL_SHARE)) - 2.0**-44)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
@@ -467,7 +507,8 @@ class Campaign:
 
         def own(rows: slice) -> Array:
             rich = self._rich(family, rows)
-            return self._weighted({k: self._family_wealth(family, self.games[k], rows) for k in rich})
+            wealth = self._weighted({k: self._family_wealth(family, self.games[k], rows) for k in rich})
+            return self._with_pool(wealth, family.rows(rows))
 
         return lower_bound(family, needed, self.log_evidence(), own)
 

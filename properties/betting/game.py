@@ -1,7 +1,7 @@
 """One game: a pair of neighbouring inputs, the learners that watch it, and the wealth won against every claim."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost
-from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, log_factors, to_levels
+from dpassay.properties.betting.bets import WEIGHTS, to_levels
+from dpassay.properties.betting.books import KEPT, LOG_SHARES, Books, ExPostLedger
 from dpassay.properties.betting.moments import log_moment_wealth
 from dpassay.properties.betting.wealth import Ledger, best_weight, log_wealth, log_wealths
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.learners.mixture import Ensemble
+from dpassay.properties.learners.moves import CommonLearner, MovesView
 from dpassay.properties.learners.structural import KINDS, LowOrderLearner, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
 
-__all__ = ["Batch", "ExPostLedger", "LowOrder", "PairGame"]
+__all__ = ["Batch", "LowOrder", "PairGame"]
 
 LowOrder = Literal["none", "beside", "alone"]
 
@@ -50,26 +52,12 @@ _LOOKS_REFUTED = 8.0
 _STEEP = np.arange(1.0, 16.0, 0.25)
 """The epsilons at which unfair sides can gain much; below them fair sides are nearly as good."""
 
-STRUCTURAL_SHARE = 1 / 32
-"""The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
-
-_LOG_SHARES = np.log([1 - len(KINDS) * STRUCTURAL_SHARE, *[STRUCTURAL_SHARE] * len(KINDS)])
-"""The logarithms of the shares of ordinary bets and of each kind."""
-
 _LOW_ORDER_SHARE, _ALL_SHARE, _LATTICE_SHARE = 1 / 2, 1 / 4, 1 / 4
 """The shares of the wealth of the float64 question: bets on the lowest bits, all bets where rounding shows, bets on
 structural events where the lattice of floats shows."""
 
 _ENOUGH_FOR_SPREAD = 1 << 10
 """Calls after which the spread of the outcomes is not measured again."""
-
-KEPT = 2.0**-7
-"""The part of the wealth that a batch with as many calls as all up to it would keep from its bets; others keep as much
-less as they are smaller. That costs 0.1 nats in 10^6 calls, and 6 to 7 nats when a call for many outcomes raises."""
-
-_ROUNDED = 2.0**-46
-"""Bounds the float error of the logarithm of what is kept, for each batch: the sum stays below 2^6."""
-
 
 CALLS_APART = 1 << 10
 """Calls of size 1 in one draw at most."""
@@ -97,47 +85,6 @@ class Batch:
         sizes = [np.ones(d.size, dtype=np.intp) if d.one_by_one else np.array([d.size]) for d in self.draws]
         joined = np.concatenate(sizes)
         return np.repeat(np.arange(len(joined)), joined)
-
-
-@dataclass
-class ExPostLedger:
-    """A `Ledger` whose calls are also told apart by the bound that the claim sets for their outcome."""
-
-    counts: dict[tuple[float, int], tuple[int, int]] = field(default_factory=dict)
-
-    def record(self, bounds: Array, levels: NDArray[np.int64], is_left: NDArray[np.bool_]) -> None:
-        """Enter a batch; an infinite bound forbids nothing, so it is not entered."""
-        for bound, level, left in zip(bounds.tolist(), levels.tolist(), is_left.tolist(), strict=True):
-            if math.isfinite(bound):
-                a, b = self.counts.get((bound, level), (0, 0))
-                self.counts[bound, level] = (a + left, b + (not left))
-
-    def log_wealth(self) -> float:
-        """Return the logarithm of the wealth against the claim, rounded down."""
-        if not self.counts:
-            return 0.0
-        bounds, levels = (np.array(part) for part in zip(*self.counts, strict=True))
-        counts = np.array(list(self.counts.values()), dtype=np.float64)
-        on_left, on_right = log_factors(LEVELS[levels.astype(np.int64)], bounds)
-        return float(on_left @ counts[:, 0] + on_right @ counts[:, 1] - ERROR_PER_CALL * counts.sum())
-
-
-@dataclass(frozen=True)
-class _Books:
-    """All that the wealth of a game depends on, replaced as a whole: an interruption never leaves half a batch."""
-
-    ledger: Ledger = field(default_factory=Ledger)
-    structural: tuple[Ledger, ...] = field(default_factory=lambda: tuple(Ledger() for _ in KINDS))
-    duels: Ledger = field(default_factory=Ledger)
-    ex_post: ExPostLedger = field(default_factory=ExPostLedger)
-    low_order: Ledger = field(default_factory=Ledger)
-    low_order_ex_post: ExPostLedger = field(default_factory=ExPostLedger)
-    log_stake: float = 0.0
-    failed: bool = False
-
-    def keeping(self, part: float) -> "_Books":
-        """Return the books with a part of the wealth, in (0, 1), rounded down."""
-        return replace(self, log_stake=self.log_stake + math.log(part) - _ROUNDED)
 
 
 class PairGame:
@@ -181,13 +128,15 @@ class PairGame:
         apart: bool = False,
         low_order: LowOrder = "none",
         makes_many: bool = False,
+        common: CommonLearner | None = None,
     ) -> None:
         self.left, self.right = left, right
+        self._view = None if common is None else MovesView(common, left, right)
         self._low_order = None if low_order == "none" else LowOrderLearner()
         self._only_low_order = low_order == "alone"
         self._step, self._measured_at, self._blames_rounding = 0.0, 0, False
         self._apart, self._first_batch = apart, 0 if makes_many else FIRST_BATCH
-        self._books = _Books()
+        self._books = Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
         self.groups: list[NDArray[np.intp]] = []
         self.calls = 0
@@ -291,6 +240,8 @@ class PairGame:
 
     def _learn(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         if not self._only_low_order:
+            if self._view is not None and not self.is_about_rounding:
+                self._view.observe(outcomes, is_left, self._ensemble.combining)
             self._ensemble.observe(outcomes, is_left)
             self._structural.observe(outcomes, is_left)
         if self._low_order is not None:
@@ -326,6 +277,9 @@ class PairGame:
         levels = to_levels(logits)
         singles, duels, ex_post = Ledger(), Ledger(), ExPostLedger(dict(self._books.ex_post.counts))
         singles.record(levels, is_left, weight)
+        common = Ledger()
+        if self._view is not None and not self.is_about_rounding:
+            common.record(to_levels(self._view.logits(outcomes, self._ensemble.combining)), is_left, weight)
         structural = [Ledger() for _ in KINDS]
         for ledger, opinion in zip(structural, self._structural.logits(outcomes), strict=True):
             ledger.record(to_levels(opinion), is_left, weight)
@@ -343,6 +297,7 @@ class PairGame:
             books,
             ledger=books.ledger + singles,
             structural=kinds,
+            common=books.common + common,
             duels=books.duels + duels,
             ex_post=ex_post,
             low_order=low_order[0],
@@ -426,6 +381,11 @@ class PairGame:
             parts.append(self._books.ex_post.log_wealth() + math.log(1 - _LOW_ORDER_SHARE))
         return float(self._at_stake(np.array([np.logaddexp.reduce(parts)]))[0])
 
+    @property
+    def common_ledger(self) -> Ledger:
+        """The bets on what all pairs have in common."""
+        return self._books.common
+
     # --- wealth -------------------------------------------------------------------------------------------------
 
     def log_wealth(self, epsilon: Array | float, delta: Array | float) -> Array:
@@ -442,13 +402,14 @@ class PairGame:
 
     def _kinds_of_bets(self) -> list[Ledger]:
         """Return the books of ordinary bets and of structural ones, unless these may show rounding."""
-        return [self._books.ledger, *(() if self._shows_lattice else self._books.structural)]
+        common = [] if self._view is None else [self._books.common]
+        return [self._books.ledger, *common, *(() if self._shows_lattice else self._books.structural)]
 
     def _of_all_kinds(self, epsilon: Array | float, delta: Array | float, *, is_rough: bool = False) -> Array:
         """Mix the e-processes in their fixed shares; those that may show rounding are left out, on the safe side."""
         ledgers = self._kinds_of_bets()
         logs = self.rough_log_wealths(epsilon, delta) if is_rough else log_wealths(ledgers, epsilon, delta)
-        mixed: Array = logsumexp(logs + _LOG_SHARES[: len(ledgers), None], axis=0) - 2.0**-44
+        mixed: Array = logsumexp(logs + LOG_SHARES[self._view is not None][: len(ledgers), None], axis=0) - 2.0**-44
         return mixed
 
     def log_wealth_bounded_range(self, epsilon: Array | float) -> Array:

@@ -52,9 +52,10 @@ from numpy.typing import NDArray
 from dpassay.arguments import MOST_CALLS
 from dpassay.claims import Claim
 from dpassay.properties.betting.allocation import EVERYONES
+from dpassay.properties.betting.books import COMMON_SHARE, KEPT, STRUCTURAL_SHARE
 from dpassay.properties.betting.bounds import OWN_SHARE
 from dpassay.properties.betting.campaign import MOMENTS_SHARE
-from dpassay.properties.betting.game import FIRST_BATCH, KEPT, STRUCTURAL_SHARE
+from dpassay.properties.betting.game import FIRST_BATCH
 from dpassay.properties.betting.scales import LeastGain, Scale
 from dpassay.properties.betting.wealth import process_shares
 from dpassay.properties.learners.structural import KINDS
@@ -203,16 +204,16 @@ class Effort:
         return bisect_left(range(most), True, key=is_enough)
 
 
-def shared_out(claim: Claim) -> float:
+def shared_out(claim: Claim, pairs: int = 1) -> float:
     """Return the nats that a bet against a claim shares with the hypotheses and bets beside it on the same pair.
 
-    These are the mixture over claims and the structural bets; the other directions and caps where the claim has one
-    positive delta; and the bets on Renyi moments where it bounds some. A claim with a delta for every epsilon is mixed
-    over these: what its directions cost belongs to `LEARNING`.
+    These are the mixture over claims, the structural bets, and the bets on what several pairs have in common; the
+    other directions and caps where the claim has one positive delta; and the bets on Renyi moments where it bounds
+    some. A claim with a delta for every epsilon is mixed over these: what its directions cost belongs to `LEARNING`.
     """
     family = next((family for family in families_of(claim) if family.claimed >= 0), None)
     deltas = np.zeros(1) if family is None else family.delta[family.claimed].ravel()
-    shares = [1 - OWN_SHARE, 1 - len(KINDS) * STRUCTURAL_SHARE]
+    shares = [1 - OWN_SHARE, 1 - len(KINDS) * STRUCTURAL_SHARE - COMMON_SHARE * (pairs > 1)]
     if deltas.size == 1 and deltas[0] > 0:
         shares.append(float(process_shares(deltas)[0, 0]))
     if audited(claim).moments(claim.in_float64()):
@@ -236,7 +237,7 @@ def effort_of(claim: Claim, alpha: float, log_weight: float, pairs: int, *, alon
     alone : bool
         As for `Effort`.
     """
-    return Effort(-math.log(alpha) - log_weight + shared_out(claim), pairs, alone)
+    return Effort(-math.log(alpha) - log_weight + shared_out(claim, pairs), pairs, alone)
 
 
 def power_of(

@@ -15,7 +15,7 @@ from dpassay.properties.learners.regressors import Regressors
 from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
 
-__all__ = ["MOST_COORDINATES", "CombiningLearner"]
+__all__ = ["MOST_COORDINATES", "CombiningLearner", "Rows"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
@@ -72,41 +72,41 @@ class CombiningLearner:
         self.width = width
         self.names: list[str] = []
         self._waiting: list[tuple[Array, Sides]] = []
-        self._regressors: Regressors | None = None
+        self.regressors: Regressors | None = None
         self._logistic = StreamingLogistic([np.eye(1)])
-        self._cached: _Rows | None = None
+        self._cached: Rows | None = None
         self._seen = 0
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
         """Predict under each prior; 0 for other outcomes."""
         result = {name: np.zeros(len(outcomes)) for name in self.names}
-        if self._regressors is None or not result:
+        if self.regressors is None or not result:
             return result
-        looked_at = self._rows_of(outcomes)
+        looked_at = self.rows_of(outcomes)
         for start in range(0, len(looked_at.positions), CHUNK):
             chunk = slice(start, start + CHUNK)
-            values = looked_at.values(self._regressors, chunk)
+            values = looked_at.values(self.regressors, chunk)
             for prior, name in enumerate(self.names):
                 result[name][looked_at.positions[chunk]] = weighted_sums(values, self._logistic.weights[prior])
         return result
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
         """Learn from a batch about the mode under the prior that has won the most."""
-        if self._regressors is not None and not self.names:
+        if self.regressors is not None and not self.names:
             return
-        looked_at = self._rows_of(outcomes)
+        looked_at = self.rows_of(outcomes)
         self._cached = None
         sides = is_left[looked_at.positions]
         if not sides.size:
             return
-        if self._regressors is None:
+        if self.regressors is None:
             self._waiting.append((looked_at.rows, sides))
             if sum(len(waiting) for waiting, _ in self._waiting) < _WARM_UP:
                 return
             rows, sides = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
-            self._waiting, looked_at = [], _Rows(outcomes, np.arange(len(rows)), rows)
+            self._waiting, looked_at = [], Rows(outcomes, np.arange(len(rows)), rows)
             self._begin(rows)
-        regressors = self._regressors
+        regressors = self.regressors
         assert regressors is not None
         self._seen += len(sides)
         leader = max(self.names, key=lambda name: won.get(name, 0.0))
@@ -122,22 +122,22 @@ class CombiningLearner:
         self._logistic.drop_prior(self.names.index(name))
         self.names.remove(name)
 
-    def _rows_of(self, outcomes: Outcomes) -> "_Rows":
+    def rows_of(self, outcomes: Outcomes) -> "Rows":
         """Return the vectors of a batch, which is first bet on and then learnt from."""
         if self._cached is None or self._cached.outcomes is not outcomes:
-            self._cached = _Rows(outcomes, *_vectors(outcomes, self.width))
+            self._cached = Rows(outcomes, *_vectors(outcomes, self.width))
         return self._cached
 
     def _begin(self, rows: Array) -> None:
-        self._regressors = Regressors.fitted(rows)
-        groups = np.array(self._regressors.groups())
+        self.regressors = Regressors.fitted(rows)
+        groups = np.array(self.regressors.groups())
         own = np.eye(len(groups))
         precisions = {name: precision * own for name, precision in OWN.items()}
         if len(set(groups.tolist())) < len(groups):
             together = (groups[:, None] == groups).astype(np.float64)
             for name, precision in ALIKE.items():
                 precisions[name] = np.linalg.inv(together / precision + own / (_FAR_FAINTER * precision))
-        precisions |= _of_signs(self._regressors.signs(), groups)
+        precisions |= _of_signs(self.regressors.signs(), groups)
         self.names = [f"{name} of {self.width}" if self.width else name for name in precisions]
         self._logistic = StreamingLogistic(list(precisions.values()))
 
@@ -159,7 +159,7 @@ def _of_signs(is_sign: NDArray[np.bool_], groups: NDArray[np.intp]) -> dict[str,
 
 
 @dataclass
-class _Rows:
+class Rows:
     """The vectors of a batch, their positions, and as many values of the regressors as memory allows."""
 
     outcomes: Outcomes

@@ -187,6 +187,12 @@ class Ensemble:
             self._answers = answers
         return self._answers
 
+    @property
+    def combining(self) -> CombiningLearner | None:
+        """The first learner with regressors, if there is one yet."""
+        found = (learner for learner in self.learners if isinstance(learner, CombiningLearner))
+        return next((learner for learner in found if learner.regressors is not None), None)
+
     def _regressors(self, answers: "_Answers") -> tuple[NDArray[np.intp], Array]:
         """Return the opinions that the weighted sum is made of: their columns there, and their values."""
         places = {name: place for place, name in enumerate(self._stacked)}

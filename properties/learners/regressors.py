@@ -6,6 +6,7 @@ with few values, such as a bit or the place of a hit, has an indicator for each.
 """
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -120,6 +121,33 @@ class Regressors:
         grouped += [alone + count * different.index(value) + kind for value in factors for kind in range(count)]
         alone += count * len(different)
         return grouped + list(range(alone, alone + len(self.tallied) + 1))
+
+    def meanings(self) -> list[tuple[Hashable, int | None]]:
+        """Return for each regressor what it means whatever its coordinate is, and the coordinate; None for all.
+
+        The others than functions of one coordinate, or of the step to it, and the constant have no meaning (None).
+        """
+        found: list[tuple[Hashable, int | None]] = []
+        for kind in range(3 + len(self.levels)):
+            found += [(("number", kind), int(k)) for k in self.continuous]
+            found += [(("step", kind), int(k) + 1) for k in self.differences]
+        if self.width == 1:
+            found += [("linear", int(k)) for k in self.continuous]
+        found += [(("value", value), k) for k, value in self.indicated]
+        rest = len(self.groups()) - len(found) - 1
+        return found + [(None, -1)] * rest + [("constant", None)]
+
+    def discrete(self) -> list[int]:
+        """Return the coordinates with few values."""
+        return [k for k in range(self.width) if k not in set(self.continuous.tolist())]
+
+    def named(self) -> list[tuple[int, list[int]]]:
+        """Return the coordinates that may name the place of the number behind them, with columns of that number."""
+        terms = len(self.continuous) + len(self.differences)
+        return [
+            (int(self.continuous[number]) - 1, [kind * terms + number for kind in self._crossed_kinds])
+            for number, _ in self._crossings
+        ]
 
     def of(self, rows: Array) -> Values:
         """Return the values of the regressors, shape (calls, regressors), each a function of its own row."""

@@ -24,7 +24,7 @@ from dpassay.properties.outcomes.structural_features import STRUCTURAL
 from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.outcomes.type_names import TYPE
 
-__all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners"]
+__all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners", "logits_of_counts"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
@@ -81,7 +81,7 @@ class _Counts:
     sides: list[int] = field(default_factory=lambda: [0, 0])
 
 
-def _logits_of_counts(right: NDArray[np.int64], left: NDArray[np.int64]) -> Array:
+def logits_of_counts(right: NDArray[np.int64], left: NDArray[np.int64]) -> Array:
     """Return the logits of the left side at the next occurrences of events that came so often from each side."""
     chances = (left + 0.5) / (left + right + 1)
     count = np.maximum(left, right)
@@ -115,7 +115,7 @@ class ExactValueLearner:
         logits = np.zeros(len(outcomes))
         if codes is not None:
             places, hits = _places_in(self._known, codes)
-            logits[hits] = _logits_of_counts(*self._counts)[places[hits]]
+            logits[hits] = logits_of_counts(*self._counts)[places[hits]]
         return {self.names[0]: logits}
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
@@ -171,7 +171,7 @@ class EventLearner:
         known = [(event, places) for event, places in self._events(outcomes) if event in self._counts]
         if known:
             right, left = np.array([self._counts[event].sides for event, _ in known]).T
-            for (_, places), own in zip(known, _logits_of_counts(right, left).tolist(), strict=True):
+            for (_, places), own in zip(known, logits_of_counts(right, left).tolist(), strict=True):
                 logits[places[np.abs(logits[places]) < abs(own)]] = own
         return {self.names[0]: logits}
 

@@ -4,12 +4,14 @@ Where one input makes outcomes possible that the other excludes, they lie beyond
 find that, too, but have to split down to a cell in the tail first, which takes several times as many outcomes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.log_domain import log_expit
 from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.flattening import OUTCOME
 
@@ -27,12 +29,24 @@ _PRIOR = 1 / 8
 """The prior probability that values beyond those of the other side belong to one side only; otherwise both sides are
 equally likely."""
 
+_MOST_LOST = 500.0
+"""Nats of former losses that count at most: their exponential is a float64."""
+
 
 @dataclass
 class _End:
     """The least values of each side, in order; of a feature, or of its negative for the other end."""
 
     least: dict[bool, Array] = field(default_factory=lambda: {False: np.empty(0), True: np.empty(0)})
+    won: float = 0.0
+    """The nats that its predictions won over knowing nothing, in all batches."""
+
+    def score(self, values: Array, is_left: Sides) -> None:
+        """Note how the prediction did on a batch that was bet on."""
+        bound, logit = self.frontier()
+        if logit:
+            left = is_left[values < bound]
+            self.won += float(left.size * math.log(2) + log_expit(np.where(left, logit, -logit)).sum())
 
     def add(self, values: Array, is_left: Sides) -> None:
         for side in (False, True):
@@ -44,14 +58,18 @@ class _End:
             self.least[side] = np.sort(np.concatenate([self.least[side], new]))[:_KEPT]
 
     def frontier(self) -> tuple[float, float]:
-        """Return below which value only one side was seen, and the logit of the left side there."""
+        """Return below which value only one side was seen, and the logit of the left side there.
+
+        Extreme values move outwards as calls come in, and chance gives the outermost ones to one side again and again.
+        What such predictions lost before counts against the next one: on a null pair each batch would lose anew.
+        """
         right, left = self.least[False], self.least[True]
         if not (left.size and right.size) or left[0] == right[0]:
             return -np.inf, 0.0
         is_left = bool(left[0] < right[0])
         alone, bound = (left, right[0]) if is_left else (right, left[0])
         count = int(np.searchsorted(alone, bound))
-        odds = _PRIOR / (1 - _PRIOR) * 2.0 ** min(count, 64)
+        odds = _PRIOR / (1 - _PRIOR) * 2.0 ** min(count, 64) * math.exp(max(min(self.won, 0.0), -_MOST_LOST))
         one_sided = odds / (1 + odds)
         other = one_sided * 0.5 / (count + 1) + (1 - one_sided) * 0.5
         logit = float(np.log1p(-other) - np.log(other))
@@ -99,6 +117,7 @@ class SupportLearner:
             known = ~np.isnan(values)
             for sign in (1, -1):
                 end = self._ends.setdefault((name, sign), _End())
+                end.score(sign * values[known], is_left[known])
                 end.add(sign * values[known], is_left[known])
                 self._frontiers[name, sign] = end.frontier()
 

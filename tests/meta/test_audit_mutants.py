@@ -16,8 +16,9 @@ from scipy.stats import binom
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.bets import last_refuted, log_factors, to_levels
+from dpassay.properties.betting.books import KEPT
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import KEPT, Batch, PairGame
+from dpassay.properties.betting.game import Batch, PairGame
 from dpassay.properties.betting.wealth import Ledger, log_wealth
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.batch import Outcomes
@@ -208,6 +209,16 @@ def test_the_maximum_over_pairs_instead_of_the_mixture_is_noticed() -> None:
     assert np.sum(both * np.maximum(values[:, None], values)) > 1.001
 
 
+def test_a_pool_that_leaves_out_pairs_that_lost_is_noticed() -> None:
+    """Exactly, for two pairs and one call each: the mean of the product is 1, that without the losses exceeds it."""
+    left, right = (np.exp(part) for part in log_factors(np.array([4.0, -4.0]), EPSILON))
+    p = np.array([2 / 3, 1 / 3])
+    values, shares = np.concatenate([left, right]), np.concatenate([p, p[::-1]]) / 2
+    both = np.multiply.outer(shares, shares)
+    assert np.sum(both * np.multiply.outer(values, values)) <= 1 + ROUNDING
+    assert np.sum(both * np.multiply.outer(np.maximum(values, 1), np.maximum(values, 1))) > 1.001
+
+
 def test_a_campaign_mixes_its_pairs() -> None:
     pairs = [(np.zeros(1), np.ones(1)), (np.ones(1), np.full(1, 2.0)), (np.full(1, 3.0), np.full(1, 4.0))]
     campaign = Campaign(PureDP(0.2), pairs, seed=0)
@@ -215,7 +226,8 @@ def test_a_campaign_mixes_its_pairs() -> None:
         campaign.play_round(lambda draws: run_draws(list(draws)))
     wealth = [float(game.log_wealth(0.2, 0.0)[0]) for game in campaign.games]
     mixed = sum(share * math.exp(part) for share, part in zip(campaign.weights, wealth, strict=True))
-    assert float(campaign.weights.sum()) <= 1 + ROUNDING
+    mixed += campaign.pool_share * math.exp(campaign.pool_log_wealth(np.array([0.2]), np.zeros(1))[0])
+    assert float(campaign.weights.sum()) + campaign.pool_share <= 1 + ROUNDING
     assert campaign.log_evidence() <= math.log(mixed * 15 / 16)
 
 

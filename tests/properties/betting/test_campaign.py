@@ -16,9 +16,11 @@ from dpassay.arguments import UsageError
 from dpassay.claims import ApproximateDP, PureDP
 from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bets import to_levels
+from dpassay.properties.betting.books import KEPT
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.campaign import Campaign, RunDraws
-from dpassay.properties.betting.game import KEPT, PairGame
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.betting.pool import POOL_SHARE
 from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.batch import Outcomes
@@ -101,12 +103,12 @@ def test_the_weights_of_the_pairs_make_a_mixture(count: int) -> None:
     assert campaign.weights.shape == (count,)
     assert (np.diff(campaign.weights) < 0).all()
     assert campaign.weights.min() > 0
-    assert math.fsum(campaign.weights) <= 1 + 2**-41  # the wealth is rounded down by more
+    assert math.fsum([*campaign.weights, campaign.pool_share]) <= 1 + 2**-41  # the wealth is rounded down by more
 
 
 def test_of_the_usual_number_of_pairs_the_last_pays_little_more_than_an_equal_share() -> None:
     weights = campaign_on().weights
-    assert weights[0] > 5 / 48
+    assert weights[0] > (1 - POOL_SHARE) * 5 / 48
     assert weights[-1] > 1 / 4 / 48
 
 
@@ -150,10 +152,11 @@ def test_a_pair_not_yet_played_keeps_its_share() -> None:
         float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) + math.log(weight)
         for game, weight in zip(campaign.games, campaign.weights, strict=True)
     ]
-    of_the_played = float(logsumexp([parts[k] for k in played])) + OWN
+    pooled = math.log(POOL_SHARE) + float(campaign.pool_log_wealth(np.array([CLAIM.epsilon]), np.zeros(1))[0])
+    of_the_played = float(logsumexp([*(parts[k] for k in played), pooled])) + OWN
     # a game that was not played has a wealth of 1, less what rounding takes
     assert of_the_played - 1e-9 <= campaign.log_evidence() <= of_the_played
-    assert campaign.log_evidence() < float(logsumexp(parts)) + OWN
+    assert campaign.log_evidence() < float(logsumexp([*parts, pooled])) + OWN
 
 
 def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are_looked_at_together() -> None:

@@ -21,7 +21,7 @@ from dpassay.claims import (
     parse_claim,
 )
 from dpassay.properties.betting.bets import log_factors, to_levels
-from dpassay.properties.betting.game import KEPT
+from dpassay.properties.betting.books import KEPT
 from dpassay.properties.betting.power import LAG, LEARNING, power_of, shared_out
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.scales import SLACK, mean_gains, range_gain

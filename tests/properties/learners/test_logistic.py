@@ -108,7 +108,7 @@ def test_signs_are_the_only_weights_of_their_priors() -> None:
     learner, rng = CombiningLearner(2), np.random.default_rng(0)
     sides = rng.random(600) < 0.5
     learner.observe(Outcomes.of(rng.normal(size=(600, 2)) + sides[:, None]), sides, {})
-    regressors = learner._regressors
+    regressors = learner.regressors
     assert regressors is not None
     is_sign = regressors.signs()
     for name in (*SIGNS, *SIGNS_ALIKE):
