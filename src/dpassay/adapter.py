@@ -543,8 +543,11 @@ class Relations:
     name: str
     relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
     facts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    seconds: float = 15.0
 
     def __post_init__(self) -> None:
+        if not 0 < self.seconds < float("inf"):
+            raise ValueError(f"{self.name}: seconds must be a finite positive number, got {self.seconds!r}")
         both = sorted(self.relations.keys() & self.facts.keys())
         if both:
             raise ValueError(f"{self.name}: facts must not have the descriptions of relations, got {both}")

@@ -14,7 +14,10 @@ import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
+from diffprivlib_calls import call_relations
+from diffprivlib_draws import draw_relations
 from diffprivlib_families import families
+from diffprivlib_fits import fit_relations
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
 from diffprivlib_refusals import refusals
@@ -522,4 +525,9 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
-    return [*found, *present_cases(_tools, _models, _answers, relations, _refusals, refusals)]
+    return [
+        *found,
+        *present_cases(
+            _tools, _models, _answers, relations, call_relations, fit_relations, draw_relations, _refusals, refusals
+        ),
+    ]
