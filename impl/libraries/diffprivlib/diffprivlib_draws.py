@@ -2,8 +2,8 @@
 
 A random state makes the draws repeatable. By the inequality of Dvoretzky, Kiefer and Wolfowitz (with the constant of
 Massart 1990) the empirical distribution function of n independent draws lies farther than `_FAR` from the truth
-with a probability of at most 2 exp(-2 n _FAR^2) = 1e-12. The distributions are those of the parameters that a mechanism
-is given, not of those that it keeps; every parameter changes the distribution by more than that.
+with a probability of at most 2 exp(-2 n _FAR^2) = 1e-12. The distributions are those of the parameters that a
+mechanism is given, not of those that it keeps; every parameter changes the distribution by more than that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Invalid arguments that dp-accounting documents to refuse: of losses, their distributions, events and calibrations."""
+"""Invalid arguments that dp-accounting refuses as documented: of losses, distributions, events and calibrations."""
 
 from __future__ import annotations
 
@@ -185,9 +185,7 @@ def _calibrations():
         {
             "an accountant that is none": calibrate(fresh=rdp.RdpAccountant()),
             "an event that is made": calibrate(make=dp.GaussianDpEvent(1.0)),
-            "an accountant with an event": calibrate(
-                fresh=lambda: rdp.RdpAccountant().compose(dp.GaussianDpEvent(9.0))
-            ),
+            "an accountant in use": calibrate(fresh=lambda: rdp.RdpAccountant().compose(dp.GaussianDpEvent(9.0))),
             "a tolerance of 0": calibrate(tol=0.0),
             "a tolerance of -1": calibrate(tol=-1.0),
             "a bracket that is none": calibrate(bracket=(0.0, 1.0)),
