@@ -96,7 +96,7 @@ def _sparse(random):
     sigma, count, queries = random.uniform(1, 5), random.randint(2, 5), random.randint(10, 90)
     for order in (1.5, 3.0, 8.0):
         found = rdp_bank.RDP_gaussian_svt_cgreater1({"sigma": sigma, "c": count, "k": queries}, order)
-        exact = count * math.log(queries / count) / (order - 1) + (count + 2) * order / (2 * sigma**2)
+        exact = count * math.log(queries / count) / (order - 1) + (count + 1) * order / (2 * sigma**2)
         yield (f"RDP_gaussian_svt_cgreater1({sigma!r}, {count}, {queries}), order {order}", *close(found, exact))
         small = sigma * random.uniform(0.8, 1.5)
         found = rdp_bank.RDP_gaussian_svt_c1({"sigma": sigma, "sigma_nu": small, "k": queries}, order)

@@ -18,6 +18,7 @@ from diffprivlib_calls import call_relations
 from diffprivlib_draws import draw_relations
 from diffprivlib_families import families
 from diffprivlib_fits import fit_relations
+from diffprivlib_limits import limit_cases
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
 from diffprivlib_refusals import refusals
@@ -525,9 +526,5 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
-    return [
-        *found,
-        *present_cases(
-            _tools, _models, _answers, relations, call_relations, fit_relations, draw_relations, _refusals, refusals
-        ),
-    ]
+    told = present_cases(relations, call_relations, fit_relations, draw_relations, _refusals, refusals, limit_cases)
+    return [*found, *present_cases(_tools, _models, _answers), *told]

@@ -213,8 +213,8 @@ def selection_families():
         "mechanisms.ExponentialCategorical, family", categorical, {**budget, "kind": ["balanced", "unbalanced"]}
     )
     yield Family("mechanisms.ExponentialHierarchical, family", hierarchical, budget)
-    vector = {"function": (0.3, 2.0), "data": (0.4, 5.0), "dimension": (2, 5), "alpha": (0.2, 30.0), "n": (2, 9)}
-    yield Family("mechanisms.Vector, family", vector, {**budget, **vector})
+    noisy = {"function": (0.3, 2.0), "data": (0.4, 5.0), "dimension": (2, 5), "alpha": (0.2, 30.0), "n": (2, 9)}
+    yield Family("mechanisms.Vector, family", vector, {**budget, **noisy})
     yield Family(
         "mechanisms.Bingham, family",
         _bingham,
