@@ -21,6 +21,7 @@ from diffprivlib_fits import fit_relations
 from diffprivlib_limits import limit_cases
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
+from diffprivlib_own_noise import own_noise_relations
 from diffprivlib_refusals import refusals
 from diffprivlib_relations import relations
 from diffprivlib_selection import selection_families
@@ -526,5 +527,6 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
-    told = present_cases(relations, call_relations, fit_relations, draw_relations, _refusals, refusals, limit_cases)
-    return [*found, *present_cases(_tools, _models, _answers), *told]
+    told = present_cases(relations, call_relations, fit_relations, own_noise_relations, draw_relations)
+    refused = present_cases(_refusals, refusals, limit_cases)
+    return [*found, *present_cases(_tools, _models, _answers), *told, *refused]
