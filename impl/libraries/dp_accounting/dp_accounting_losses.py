@@ -435,4 +435,5 @@ def loss_relations():
             "a truncated batch costs a displaced record": _truncated_batches,
             "a replaced record moves both distributions": _replaced,
         },
+        seconds=25.0,
     )
