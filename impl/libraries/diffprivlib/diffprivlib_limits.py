@@ -142,7 +142,7 @@ def _accounts():
         return call
 
     unit = {"bounds": (0.0, 1.0)}
-    bounds = {name: unit for name in ("mean", "sum", "var", "std", "nanmean", "nansum", "nanvar", "nanstd", "median")}
+    bounds = dict.fromkeys(("mean", "sum", "var", "std", "nanmean", "nansum", "nanvar", "nanstd", "median"), unit)
     bounds |= {"histogram": {"range": (0, 1), "bins": 2}, "count_nonzero": {}}
     yield Nonsense(
         "BudgetAccountant, further refusals",

@@ -1,7 +1,7 @@
 """Relations of diffprivlib: each draw of noise is used once, and transformed mechanisms draw as their parents do.
 
-Mechanisms add chosen amounts, which differ from draw to draw. The amounts must turn up in what is released, each in its
-place.
+Mechanisms add chosen amounts, which differ from draw to draw. The amounts must turn up in what is released, each in
+its place.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ def _polynomial(random):
 
 
 def _transforms(random):
-    """Transformed mechanisms draw what their parents draw from the same random state."""
+    """Check that transformed mechanisms draw what their parents draw from the same random state."""
     state, number = random.getrandbits(31), random.uniform(-9, 9)
     given = {"epsilon": 0.3, "sensitivity": 2.0}
     direct, parent = (mechanisms.Laplace(**given, random_state=state) for _ in range(2))
     rounded = RoundedInteger(parent)
-    exact = [int(round(direct.randomise(number))) for _ in range(6)]
+    exact = [round(direct.randomise(number)) for _ in range(6)]
     yield _apart(f"RoundedInteger, value {number!r}", [rounded.randomise(number) for _ in range(6)], exact)
     whole = {"epsilon": 0.3, "sensitivity": 2}
     direct, parent = (mechanisms.Geometric(**whole, random_state=state) for _ in range(2))

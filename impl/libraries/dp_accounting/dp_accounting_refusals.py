@@ -91,9 +91,9 @@ def _losses():
         attempts[f"{make.__name__}, a guarantee without a delta"] = _guarantee(make, delta=0.0)
     for way, beyond in ((_Way.ADD, 0.7), (_Way.REMOVE, -0.7)):
         for make in (laplace, gaussian):
-            attempts[f"{make.__name__}, a loss of {beyond} of half a sample, {way}"] = lambda m=make, w=way, x=beyond: (
-                m(1.0, sampling_prob=0.5, adjacency_type=w).inverse_privacy_loss(x)
-            )
+            attempts[f"{make.__name__}, a loss of {beyond}, {way}"] = lambda m=make, w=way, x=beyond: m(
+                1.0, sampling_prob=0.5, adjacency_type=w
+            ).inverse_privacy_loss(x)
     attempts |= {
         "DiscreteLaplacePrivacyLoss, a guarantee for a sensitivity of 0": _guarantee(whole[0], 0.0, sensitivity=0),
         "DiscreteLaplacePrivacyLoss, a guarantee for no sample": _guarantee(whole[0], 0.0, sampling_prob=0.0),
