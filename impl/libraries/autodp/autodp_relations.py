@@ -217,6 +217,12 @@ def _samples(random):
         low, high = count * binomial(order, shift=False), count * without_replacement(order)
         words = f"compose_subsampled_mechanism, improved, noise {sigma!r}, rate {rate!r}, {count} times, order {order}"
         yield words, low * (1 - 1e-6), float(found), max(high, low) * (1 + 1e-6)
+    ends = random.uniform(4.2, 4.8)
+    account = rdp_acct.anaRDPacct(m=20, m_max=40)
+    account.compose_poisson_subsampled_mechanisms(lambda order: curve(order) if order < ends else math.inf, rate)
+    low = sampled_divergence(curve, rate, 4)
+    words = f"noise {sigma!r} up to order {ends!r}, rate {rate!r}, order 4.1"
+    yield words, low * (1 - 1e-6), float(account.get_rdp([4.1])[0]), math.inf
     for approximate in (True,):
         account = rdp_acct.anaRDPacct(m=20, m_max=40, approx=approximate)
         account.compose_poisson_subsampled_mechanisms(curve, rate, coeff=count)
@@ -251,7 +257,7 @@ def _one_term(random):
 def _cases_of_screens(random):
     """Check that a noisy screen without knowledge of the data costs as much as at one of the counts."""
     threshold, neighbours, sigma = random.randint(60, 100), 200, random.uniform(20, 40)
-    for order in (3.0, 20.0):
+    for order in (1.0, 3.0, 20.0):
         found = float(
             rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
         )

@@ -39,8 +39,12 @@ _CELLS = 16
 
 def _compared(words, cells, probabilities):
     """Compare the distribution functions of cells that were drawn, and of their probabilities."""
-    counts = np.bincount(np.asarray(cells, dtype=int), minlength=len(probabilities))
-    apart = np.cumsum(counts / len(cells))[: len(probabilities)] - np.cumsum(probabilities)
+    size = len(probabilities)
+    cells = (
+        np.clip(np.asarray(cells, dtype=int), -1, size) + 1
+    )  # what lies outside is in a cell that has probability 0
+    counts = np.bincount(cells, minlength=size + 2)
+    apart = np.cumsum(counts / len(cells)) - np.cumsum([0.0, *probabilities, 0.0])
     yield f"{words}: distance of distribution functions", 0.0, float(np.max(np.abs(apart))), _FAR
 
 
