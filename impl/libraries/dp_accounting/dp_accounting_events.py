@@ -406,6 +406,35 @@ def _calibrations(random):
     yield f"{words}, epsilon of two more", epsilon, epsilon_of(more), math.inf
 
 
+def _calibrated_rates(random):
+    """Check parameters that cost more the larger they are: the search ends on either side of the target."""
+    orders = [2.0, 4.0, 9.0]
+    for tolerance in (1e-3, 1e-4, 1e-5):
+        sigma, epsilon, delta = random.uniform(1, 3), random.uniform(0.8, 2), 10 ** random.uniform(-5, -2)
+
+        def sampled(rate, sigma=sigma):
+            return dp.PoissonSampledDpEvent(min(rate, 1.0), dp.GaussianDpEvent(sigma))
+
+        def epsilon_of(event, delta=delta):
+            return rdp.RdpAccountant(orders).compose(event).get_epsilon(delta)
+
+        if epsilon_of(sampled(0.9)) < epsilon + 0.01 or epsilon_of(sampled(1e-3)) > epsilon - 0.01:
+            continue
+        rate = dp.calibrate_dp_mechanism(
+            lambda: rdp.RdpAccountant(orders),
+            sampled,
+            epsilon,
+            delta,
+            dp.ExplicitBracketInterval(1e-3, 0.9),
+            tol=tolerance,
+        )
+        words = (
+            f"calibrate_dp_mechanism of the rate with noise {sigma!r}, {epsilon!r}, {delta!r}, {tolerance}: {rate!r}"
+        )
+        yield f"{words}, epsilon", 0.0, epsilon_of(sampled(rate)), epsilon
+        yield f"{words}, epsilon at a larger rate", epsilon, epsilon_of(sampled(rate + 2 * tolerance)), math.inf
+
+
 def _smallest_noise(random):
     epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3)
     count, sensitivity = random.randint(1, 4), random.uniform(0.4, 3)
@@ -459,6 +488,7 @@ def event_relations():
         "calibrate_dp_mechanism, relations",
         {
             "a parameter meets its target and is no larger": _calibrations,
+            "a rate meets its target and is no smaller": _calibrated_rates,
             "the smallest noise suffices": _smallest_noise,
         },
     )
