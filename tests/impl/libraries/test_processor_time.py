@@ -12,7 +12,7 @@ import pytest
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.processor_time import EndlessError, within
-from dpassay.impl.libraries.remote import open_library
+from dpassay.impl.libraries.remote import RemoteRelations, open_library
 
 LIMIT = 0.02
 
@@ -54,7 +54,8 @@ def test_a_relation_that_does_not_end_is_broken() -> None:
         yield "never", 0.0, 0.0, 0.0
 
     (case,) = open_library(InProcessWorker([Relations("search", {"it ends": searches}, seconds=LIMIT)]))
-    compared, broken = case.compare("it ends", 0)  # type: ignore[attr-defined]
+    assert isinstance(case, RemoteRelations)
+    compared, broken = case.compare("it ends", 0)
     ((words, low, value, high),) = broken
     assert compared == 1
     assert "had not ended" in words
