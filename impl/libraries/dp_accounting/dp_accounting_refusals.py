@@ -148,6 +148,7 @@ def _of_events():
         {
             "a rate of 1.5": composed(dp.PoissonSampledDpEvent(1.5, gaussian)),
             "a rate of -0.5": composed(dp.PoissonSampledDpEvent(-0.5, gaussian)),
+            "a rate of nan": composed(dp.PoissonSampledDpEvent(float("nan"), gaussian)),
             "sampled noise of -1": composed(dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(-1.0))),
             "rho of -1": composed(dp.ZCDpEvent(-1.0)),
             "xi of -1": composed(dp.ZCDpEvent(1.0, -1.0)),
