@@ -10,7 +10,7 @@ import math
 
 import dp_accounting as dp
 import numpy as np
-from dp_accounting import pld, rdp
+from dp_accounting import mechanism_calibration, pld, rdp
 from dp_accounting.pld import accountant as composition
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
 from scipy import optimize, special
@@ -415,6 +415,31 @@ def _calibrations(random):
     yield f"{words}, epsilon of two more", epsilon, epsilon_of(more), math.inf
 
 
+def _bisections(random):
+    """Check a search that must end at a value of at most 0, within a tolerance of the root, whatever the direction."""
+    root, tolerance = random.uniform(2, 5), random.choice([1e-6, 1e-3])
+    low, high = root - random.uniform(0.1, 2), root + random.uniform(0.1, 2)
+    for way in (1, -1):
+        function = lambda x, w=way: w * (x**3 - root**3)  # noqa: E731  # a formula
+        for ends in ({}, {"lower_value": function(low), "upper_value": function(high)}):
+            found = mechanism_calibration._bisect(function, low, high, tolerance, **ends)
+            words = (
+                f"_bisect, root {root!r}, [{low!r}, {high!r}], direction {way}, tolerance {tolerance}, {list(ends)}"
+            )
+            yield f"{words}: value", -math.inf, function(found), 0.0
+            yield f"{words}: distance", 0.0, abs(found - root), tolerance
+        for one, two in ((root, high), (low, root)):
+            exact = mechanism_calibration._bisect(function, one, two, tolerance)
+            yield f"_bisect with the root at an end of [{one!r}, {two!r}]", 0.0, abs(exact - root), 0.0
+
+
+def _logarithms(random):
+    """Check the logarithm of the complementary error function, also far out, where it is a series."""
+    for x in (random.uniform(-5, 5), random.uniform(5, 20), random.uniform(28, 200), random.uniform(1e3, 1e5)):
+        exact = math.log(2) + float(special.log_ndtr(-x * math.sqrt(2)))
+        yield (f"_log_erfc({x!r})", *_near(float(_rdp._log_erfc(x)), exact, 1e-9))
+
+
 def _calibrated_rates(random):
     """Check parameters that cost more the larger they are: the search ends on either side of the target."""
     orders = [2.0, 4.0, 9.0]
@@ -483,6 +508,7 @@ def event_relations():
             "trees cost a node for each level": _trees,
             "the best of several runs costs as the theorems say": _repetitions,
             "conversions take the best order": _conversions,
+            "logarithms of small probabilities": _logarithms,
         },
     )
     yield Relations(
@@ -498,6 +524,7 @@ def event_relations():
         {
             "a parameter meets its target and is no larger": _calibrations,
             "a rate meets its target and is no smaller": _calibrated_rates,
+            "a bisection ends on the safe side": _bisections,
             "the smallest noise suffices": _smallest_noise,
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dp_accounting as dp
-from dp_accounting import pld, rdp
+from dp_accounting import mechanism_calibration, pld, rdp
 from dp_accounting.pld import common, pld_pmf
 from dp_accounting.pld import privacy_loss_mechanism as mechanisms
 
@@ -193,6 +193,7 @@ def _calibrations():
             "a guess below the end": calibrate(bracket=dp.LowerEndpointAndGuess(2.0, 1.0)),
             "a guess at the end": calibrate(bracket=dp.LowerEndpointAndGuess(2.0, 2.0)),
             "a bracket without a solution": calibrate(bracket=dp.ExplicitBracketInterval(50.0, 90.0)),
+            "a bisection without a change of sign": lambda: mechanism_calibration._bisect(lambda x: x, 1.0, 2.0, 1e-3),
             "no solution": calibrate(make=lambda _: dp.NonPrivateDpEvent()),
         },
     )
