@@ -325,6 +325,13 @@ def _far_from_the_start(random):
             float(value),
             exact[start + k] + lost + _ROUNDING,
         )
+    moved = random.randint(-30, 30)
+    by_place = common.self_convolve_dictionary({k + moved: p for k, p in enumerate(values)}, count, lost)
+    for k in sorted(by_place):
+        place = k - count * moved
+        at = exact[place] if 0 <= place < len(exact) else 0.0
+        yield f"{words}, as a dictionary from {moved}, at {k}", at - _ROUNDING, by_place[k], at + lost + _ROUNDING
+    yield f"{words}, as a dictionary: mass", 1 - lost - _ROUNDING, sum(by_place.values()), 1 + _ROUNDING
 
 
 def _functions(random):
