@@ -48,6 +48,10 @@ class Source:
         """The syntax tree."""
         return ast.parse(self.text)
 
+    @cached_property
+    def _dumped(self) -> str:
+        return ast.dump(self.tree)
+
     def sites(self, signatures: Signatures) -> Iterator[tuple[Place, list[Replacement]]]:
         """Yield the places that can be changed, each with its replacements."""
         names = _bound_names(self.tree)
@@ -61,7 +65,7 @@ class Source:
         operator, node = replacement
         changed = self._changed(place.node, node)
         try:
-            if ast.dump(ast.parse(changed)) == ast.dump(self.tree):
+            if ast.dump(ast.parse(changed)) == self._dumped:
                 return None
         except SyntaxError:
             return None

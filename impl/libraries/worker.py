@@ -21,6 +21,7 @@ import ast
 import dis
 import importlib.util
 import json
+import math
 import os
 import platform
 import queue
@@ -154,7 +155,7 @@ class Adapter:
         if what == "answer":
             return encode(case.compute(**decode(request["arguments"])))
         if what == "relate":
-            return encode(case.compare(request["relation"], request["seed"]))
+            return encode(_related(case, request["relation"], request["seed"]))
         if what == "audit":
             from dpassay.impl.libraries.audits import audits
 
@@ -162,6 +163,18 @@ class Adapter:
         if what == "attempt":
             return encode(case.attempts[request["attempt"]]())
         raise ValueError(f"unknown request {what!r}")
+
+
+def _related(case: Any, relation: str, seed: int) -> dict[str, Any]:
+    """Return what a relation compares; one that takes more than its processor time is broken."""
+    from dpassay.impl.libraries.processor_time import EndlessError, within
+
+    try:
+        found: dict[str, Any] = within(case.seconds, lambda: case.compare(relation, seed))
+    except EndlessError:
+        words = "seconds of processor time, at which it had not ended"
+        return {"compared": 1, "broken": [[words, 0.0, math.nextafter(case.seconds, math.inf), case.seconds]]}
+    return found
 
 
 _BROKEN = (NameError, AttributeError, ImportError)

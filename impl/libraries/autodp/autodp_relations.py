@@ -158,7 +158,7 @@ def _conversions(random):
 def _account(random):
     """Divergences of mechanisms add up, and so do those of repetitions of one."""
     sigma, scale = random.uniform(1, 6), random.uniform(1, 6)
-    counts = [random.randint(1, 5) for _ in range(3)]
+    counts = [random.randint(2, 5) for _ in range(3)]
     gaussian = lambda order: order / (2 * sigma**2)  # noqa: E731  # a function that the accountant recognises again
     laplace = lambda order: rdp_bank.RDP_laplace({"b": scale}, order)  # noqa: E731  # as above
     account = rdp_acct.anaRDPacct()
@@ -179,7 +179,7 @@ def _account(random):
 
 def _samples(random):
     """Divergences on samples lie above those of the densities, and not above the theorems."""
-    sigma, rate, count = random.uniform(1, 4), random.uniform(0.02, 0.5), random.randint(1, 4)
+    sigma, rate, count = random.uniform(1, 4), random.uniform(0.02, 0.5), random.randint(3, 5)
     curve = lambda order: order / (2 * sigma**2)  # noqa: E731  # a function that the accountant recognises again
 
     def binomial(order, *, shift):
@@ -196,15 +196,15 @@ def _samples(random):
     ):
         account = rdp_acct.anaRDPacct(m=20, m_max=40)
         getattr(account, name)(curve, rate, coeff=count)
-        getattr(account, name)(curve, rate, coeff=1)
-        words = f"{name}, noise {sigma!r}, rate {rate!r}, {count} and once"
+        getattr(account, name)(curve, rate, coeff=2)  # a divergence that it has computed before
+        words = f"{name}, noise {sigma!r}, rate {rate!r}, {count} times and twice"
         for order, found in zip(orders, account.get_rdp(orders)):
-            yield (f"{words}, order {order}", *close(found, (count + 1) * exact(order), 1e-6))
+            yield (f"{words}, order {order}", *close(found, (count + 2) * exact(order), 1e-6))
         middle = float(account.get_rdp([4.5])[0])
-        low = (count + 1) * min(chord(exact, 4.5), curve(4.5))
+        low = (count + 2) * min(chord(exact, 4.5), curve(4.5))
         yield f"{words}, order 4.5", low * (1 - 1e-6), middle, math.inf
         delta = 10 ** random.uniform(-6, -3)
-        bound = lambda o, e=exact: (count + 1) * min(chord(e, o), curve(o))  # noqa: E731  # a formula
+        bound = lambda o, e=exact: (count + 2) * min(chord(e, o), curve(o))  # noqa: E731  # a formula
         tried = [1.02 + 0.25 * k for k in range(160)]
         best = least(bound, conversion_of_mironov(delta), tried)
         # a divergence grows with its order, so that larger orders cost as much as the last one at least; the search
@@ -217,6 +217,12 @@ def _samples(random):
         low, high = count * binomial(order, shift=False), count * without_replacement(order)
         words = f"compose_subsampled_mechanism, improved, noise {sigma!r}, rate {rate!r}, {count} times, order {order}"
         yield words, low * (1 - 1e-6), float(found), max(high, low) * (1 + 1e-6)
+    ends = random.uniform(4.2, 4.8)
+    account = rdp_acct.anaRDPacct(m=20, m_max=40)
+    account.compose_poisson_subsampled_mechanisms(lambda order: curve(order) if order < ends else math.inf, rate)
+    low = sampled_divergence(curve, rate, 4)
+    words = f"noise {sigma!r} up to order {ends!r}, rate {rate!r}, order 4.1"
+    yield words, low * (1 - 1e-6), float(account.get_rdp([4.1])[0]), math.inf
     for approximate in (True,):
         account = rdp_acct.anaRDPacct(m=20, m_max=40, approx=approximate)
         account.compose_poisson_subsampled_mechanisms(curve, rate, coeff=count)
@@ -251,7 +257,7 @@ def _one_term(random):
 def _cases_of_screens(random):
     """Check that a noisy screen without knowledge of the data costs as much as at one of the counts."""
     threshold, neighbours, sigma = random.randint(60, 100), 200, random.uniform(20, 40)
-    for order in (3.0, 20.0):
+    for order in (1.0, 3.0, 20.0):
         found = float(
             rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
         )
@@ -313,7 +319,7 @@ def _epsilons(random):
     yield f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}", 0.0, float(found), float(whole)
     yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *close(whole, dp_bank.get_eps_gaussian(sigma, delta)))
     yield "get_eps_rdp_subsampled, nothing", 0.0, float(dp_bank.get_eps_rdp_subsampled(curve, delta, 0)), 0.0
-    sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(1, 5)}
+    sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(2, 5)}
     found = mechanism_zoo.SubsampleGaussianMechanism(sampled).get_approxDP(delta)
     poisson = transformer_zoo.AmplificationBySampling()(
         mechanism_zoo.GaussianMechanism(sigma + 1), rate, improved_bound_flag=True
@@ -324,7 +330,7 @@ def _epsilons(random):
 
 def _calibrations(random):
     """Noise for a target meets it by the documented conversion, and a little less noise does not."""
-    epsilon, delta, count = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.randint(1, 4)
+    epsilon, delta, count = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.randint(2, 5)
     words = f"({epsilon!r}, {delta!r}, {count})"
     sigma = privacy_calibrator.gaussian_mech(epsilon, delta, count)["sigma"]
     cost = lambda s: least(lambda o: count * o / (2 * s**2), conversion_of_mironov(delta))  # noqa: E731  # a formula

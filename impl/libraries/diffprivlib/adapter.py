@@ -14,9 +14,14 @@ import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
+from diffprivlib_calls import call_relations
+from diffprivlib_draws import draw_relations
 from diffprivlib_families import families
+from diffprivlib_fits import fit_relations
+from diffprivlib_limits import limit_cases
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
+from diffprivlib_own_noise import own_noise_relations
 from diffprivlib_refusals import refusals
 from diffprivlib_relations import relations
 from diffprivlib_selection import selection_families
@@ -522,4 +527,6 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
-    return [*found, *present_cases(_tools, _models, _answers, relations, _refusals, refusals)]
+    told = present_cases(relations, call_relations, fit_relations, own_noise_relations, draw_relations)
+    refused = present_cases(_refusals, refusals, limit_cases)
+    return [*found, *present_cases(_tools, _models, _answers), *told, *refused]

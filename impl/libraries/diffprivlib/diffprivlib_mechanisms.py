@@ -15,7 +15,19 @@ from diffprivlib.mechanisms.base import bernoulli_neg_exp
 
 from dpassay.adapter import Family, Mechanism
 
-__all__ = ["mechanism_families"]
+__all__ = [
+    "between",
+    "bounded_noise_cells",
+    "folded_cells",
+    "folded_integers",
+    "laplace_function",
+    "mechanism_families",
+    "noise_cells",
+    "snapped_cells",
+    "staircase_cells",
+    "truncated_integers",
+    "uniform_cells",
+]
 
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
@@ -114,7 +126,7 @@ def _bounded_distribution(mechanism, data):
 # --- cells of noise --------------------------------------------------------------------------------------------
 
 
-def _between(edges):
+def between(edges):
     """Return a function that maps numbers to the cells that the edges part."""
     inner = np.asarray(edges[1:-1], dtype=float)
     return lambda drawn: np.searchsorted(inner, np.asarray(drawn, dtype=float), side="right")
@@ -132,7 +144,8 @@ def _masses(function, edges, centre):
     return [_mass(function, low - centre, high - centre) for low, high in itertools.pairwise(edges)]
 
 
-def _laplace_function(scale):
+def laplace_function(scale):
+    """Return the distribution function of Laplace noise."""
     return lambda x: 0.5 * math.exp(x / scale) if x < 0 else 1 - 0.5 * math.exp(-x / scale)
 
 
@@ -142,14 +155,16 @@ def _around(scale, sensitivity):
     return [-math.inf, *inner.tolist(), math.inf]
 
 
-def _noise_cells(scale, sensitivity, function):
+def noise_cells(scale, sensitivity, function):
+    """Return cells around 0 and their probabilities, for noise with a distribution function."""
     edges = _around(scale, sensitivity)
 
-    return _between(edges), lambda value: _masses(function, edges, value)
+    return between(edges), lambda value: _masses(function, edges, value)
 
 
-def _folded_cells(epsilon, sensitivity, lower, upper):
-    function = _laplace_function(sensitivity / epsilon)
+def folded_cells(epsilon, sensitivity, lower, upper):
+    """Return cells of Laplace noise that is reflected at two ends."""
+    function = laplace_function(sensitivity / epsilon)
     edges = np.linspace(lower, upper, _CELLS + 1).tolist()
 
     def probabilities(value):
@@ -163,22 +178,24 @@ def _folded_cells(epsilon, sensitivity, lower, upper):
             found.append(mass)
         return found
 
-    return _between(edges), probabilities
+    return between(edges), probabilities
 
 
-def _bounded_noise_cells(epsilon, delta, sensitivity):
+def bounded_noise_cells(epsilon, delta, sensitivity):
+    """Return cells of Laplace noise on the condition that it lies within a bound."""
     scale = sensitivity / epsilon
     bound = scale * math.log1p(math.expm1(epsilon) / 2 / delta)
-    laplace = _laplace_function(scale)
+    laplace = laplace_function(scale)
     outside = laplace(-bound)
 
     def function(x):
         return (laplace(min(max(x, -bound), bound)) - outside) / (1 - 2 * outside)
 
-    return _noise_cells(scale, sensitivity, function)
+    return noise_cells(scale, sensitivity, function)
 
 
-def _staircase_cells(epsilon, sensitivity, gamma):
+def staircase_cells(epsilon, sensitivity, gamma):
+    """Return cells of staircase noise (Geng and others 2015)."""
     ratio = math.exp(-epsilon)
     height = (1 - ratio) / (2 * sensitivity * (gamma + ratio * (1 - gamma)))
 
@@ -188,20 +205,21 @@ def _staircase_cells(epsilon, sensitivity, gamma):
         part = height * sensitivity * ratio**steps * (min(rest, gamma) + ratio * max(0.0, rest - gamma))
         return 0.5 + past + part if x > 0 else ratio**steps / 2 - part
 
-    return _noise_cells(sensitivity * max(1.0, 1 / epsilon), sensitivity, function)
+    return noise_cells(sensitivity * max(1.0, 1 / epsilon), sensitivity, function)
 
 
-def _uniform_cells(delta, sensitivity):
+def uniform_cells(delta, sensitivity):
+    """Return cells of uniform noise."""
     half = sensitivity / delta / 2
-    return _noise_cells(half / 2, sensitivity, lambda x: min(max(0.5 + x / (2 * half), 0.0), 1.0))
+    return noise_cells(half / 2, sensitivity, lambda x: min(max(0.5 + x / (2 * half), 0.0), 1.0))
 
 
-def _snapped_cells(epsilon, sensitivity, lower, upper):
+def snapped_cells(epsilon, sensitivity, lower, upper):
     """Return the multiples of the smallest power of two that is at least the scale, between the bounds."""
     bound = (upper - lower) / 2 / sensitivity
     grid = 2.0 ** math.ceil(math.log2(1 / epsilon) + 1e-12)  # the epsilon that it uses is slightly smaller
     most = math.floor(bound / grid + 0.5)
-    function = _laplace_function(1 / epsilon)
+    function = laplace_function(1 / epsilon)
     edges = [-math.inf, *(grid * (k + 0.5) for k in range(-most, most)), math.inf]
 
     def place(drawn):
@@ -218,7 +236,8 @@ def _integers(epsilon, sensitivity):
     return lambda distance: (1 - ratio) / (1 + ratio) * ratio ** abs(distance)
 
 
-def _truncated_integers(epsilon, sensitivity, lower, upper):
+def truncated_integers(epsilon, sensitivity, lower, upper):
+    """Return the integers between two ends, which also stand for what lies beyond."""
     mass, ratio = _integers(epsilon, sensitivity), math.exp(-epsilon / sensitivity)
 
     def probabilities(value):
@@ -228,7 +247,8 @@ def _truncated_integers(epsilon, sensitivity, lower, upper):
     return (lambda drawn: np.asarray(drawn) - lower), probabilities
 
 
-def _folded_integers(epsilon, sensitivity, lower, upper):
+def folded_integers(epsilon, sensitivity, lower, upper):
+    """Return the integers between two ends at which sums are reflected."""
     mass = _integers(epsilon, sensitivity)
 
     def fold(k):
@@ -272,13 +292,13 @@ def mechanism_families():
     steps = {"lower": (-9, 4), "width": (7, 20)}
     yield _randomised("Laplace", {**pure, **delta}, delta=True, distribution=_laplace_distribution)
     yield _randomised("LaplaceTruncated", {**pure, **interval}, bounded=True, distribution=_clamped_distribution)
-    yield _randomised("LaplaceFolded", {**pure, **interval}, bounded=True, cells=_folded_cells)
+    yield _randomised("LaplaceFolded", {**pure, **interval}, bounded=True, cells=folded_cells)
     # where the sensitivity exceeds the width, a call may take minutes
     narrow = {"sensitivity": (0.25, 2.5)}
     yield _randomised(
         "LaplaceBoundedDomain", {**pure, **narrow, **interval}, bounded=True, distribution=_bounded_distribution
     )
-    yield _randomised("LaplaceBoundedNoise", {**pure, **delta}, delta=True, cells=_bounded_noise_cells)
+    yield _randomised("LaplaceBoundedNoise", {**pure, **delta}, delta=True, cells=bounded_noise_cells)
     yield _randomised(
         "Gaussian",
         {"epsilon": (0.3, 1.0), **delta, "sensitivity": (0.25, 7.0)},
@@ -290,14 +310,14 @@ def mechanism_families():
         "GaussianDiscrete", {**whole, **delta}, delta=True, integer=True, distribution=_scaled("discrete gaussian")
     )
     yield _randomised("Geometric", whole, integer=True, distribution=_geometric_distribution)
-    yield _randomised("GeometricTruncated", {**whole, **steps}, integer=True, bounded=True, cells=_truncated_integers)
-    yield _randomised("GeometricFolded", {**whole, **steps}, integer=True, bounded=True, cells=_folded_integers)
-    yield _randomised("Staircase", {**pure, "gamma": (0.2, 0.8)}, cells=_staircase_cells)
+    yield _randomised("GeometricTruncated", {**whole, **steps}, integer=True, bounded=True, cells=truncated_integers)
+    yield _randomised("GeometricFolded", {**whole, **steps}, integer=True, bounded=True, cells=folded_integers)
+    yield _randomised("Staircase", {**pure, "gamma": (0.2, 0.8)}, cells=staircase_cells)
     yield _randomised(
         "Snapping",
         {**pure, **narrow, "lower": (-9.0, -3.0), "width": (12.0, 20.0)},
         bounded=True,
-        cells=_snapped_cells,
+        cells=snapped_cells,
     )
-    yield _randomised("Uniform", {"delta": (0.1, 0.4), "sensitivity": (0.25, 7.0)}, delta=True, cells=_uniform_cells)
+    yield _randomised("Uniform", {"delta": (0.1, 0.4), "sensitivity": (0.25, 7.0)}, delta=True, cells=uniform_cells)
     yield _coin()

@@ -11,7 +11,7 @@ from scipy.special import gammainc, gammaincinv
 
 from dpassay.adapter import Family, Mechanism
 
-__all__ = ["selection_families"]
+__all__ = ["categorical", "exponential", "flipped", "hierarchical", "response", "selection_families", "vector"]
 
 _ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
 """No two inputs are neighbours: only the distribution is tested."""
@@ -35,7 +35,8 @@ def _finite(symbols, probabilities):
     return {"family": "finite", "symbols": list(symbols), "probabilities": list(probabilities)}
 
 
-def _exponential(epsilon, sensitivity, monotonic, measure):
+def exponential(epsilon, sensitivity, monotonic, measure, state=None):
+    """Return the exponential mechanism on four candidates, with a measure or without."""
     weights = [2.0, 0.5, 3.0, 1.5] if measure else [1.0] * 4
     words = ["no", "yes", "maybe", "never"]
 
@@ -47,6 +48,7 @@ def _exponential(epsilon, sensitivity, monotonic, measure):
             monotonic=monotonic,
             measure=weights if measure else None,
             candidates=words,
+            random_state=state,
         )
         return [mechanism.randomise() for _ in range(size)]
 
@@ -63,12 +65,18 @@ def _utilities(sensitivity, monotonic):
     return f"vector:size=4,linf={sensitivity!r},low={-reach!r},high={reach!r}" + (",monotone" if monotonic else "")
 
 
-def _flipped(epsilon, sensitivity, monotonic):
+def flipped(epsilon, sensitivity, monotonic, state=None):
+    """Return permute and flip on four candidates."""
     words = ["no", "yes", "maybe", "never"]
 
     def sample_many(data, size):
         mechanism = mechanisms.PermuteAndFlip(
-            epsilon=epsilon, sensitivity=sensitivity, utility=list(data), monotonic=monotonic, candidates=words
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            utility=list(data),
+            monotonic=monotonic,
+            candidates=words,
+            random_state=state,
         )
         return [mechanism.randomise() for _ in range(size)]
 
@@ -87,9 +95,11 @@ def _flipped(epsilon, sensitivity, monotonic):
     return _case(_utilities(sensitivity, monotonic), epsilon, sample_many, distribution)
 
 
-def _response(epsilon):
+def response(epsilon, state=None):
+    """Return a randomised response."""
+
     def sample_many(data, size):
-        mechanism = mechanisms.Binary(epsilon=epsilon, value0="no", value1="yes")
+        mechanism = mechanisms.Binary(epsilon=epsilon, value0="no", value1="yes", random_state=state)
         return [mechanism.randomise("yes" if data[0] else "no") for _ in range(size)]
 
     def distribution(data):
@@ -99,7 +109,7 @@ def _response(epsilon):
     return _case("vector:size=1,linf=1,low=0,high=1,integer", epsilon, sample_many, distribution)
 
 
-def _categorical(epsilon, kind):
+def categorical(epsilon, kind, state=None):
     """Return the mechanism on labels at distances; balanced distances need no factor of 2."""
     labels = ["a", "b", "c", "d"]
     sides = {"balanced": (1.5, 4.0, 4.0, 1.5), "unbalanced": (1.5, 4.0, 4.0, 3.0)}[kind]
@@ -109,7 +119,7 @@ def _categorical(epsilon, kind):
 
     def sample_many(data, size):
         distances = [[one, two, distance] for (one, two), distance in far.items()]
-        mechanism = mechanisms.ExponentialCategorical(epsilon=epsilon, utility_list=distances)
+        mechanism = mechanisms.ExponentialCategorical(epsilon=epsilon, utility_list=distances, random_state=state)
         return [mechanism.randomise(labels[int(data[0])]) for _ in range(size)]
 
     def distribution(data):
@@ -120,13 +130,14 @@ def _categorical(epsilon, kind):
     return _case("vector:size=1,linf=3,low=0,high=3,integer", epsilon, sample_many, distribution)
 
 
-def _hierarchical(epsilon):
+def hierarchical(epsilon, state=None):
+    """Return the mechanism on the eight leaves of a tree."""
     leaves = ["ab", "cd"], ["ef", "gh"]
     names = "abcdefgh"
 
     def sample_many(data, size):
         tree = [[list(pair) for pair in side] for side in leaves]
-        mechanism = mechanisms.ExponentialHierarchical(epsilon=epsilon, hierarchy=tree)
+        mechanism = mechanisms.ExponentialHierarchical(epsilon=epsilon, hierarchy=tree, random_state=state)
         return [mechanism.randomise(names[int(data[0])]) for _ in range(size)]
 
     def distribution(data):
@@ -137,7 +148,7 @@ def _hierarchical(epsilon):
     return _case("vector:size=1,linf=7,low=0,high=7,integer", epsilon, sample_many, distribution)
 
 
-def _vector(epsilon, function, data, dimension, alpha, n):
+def vector(epsilon, function, data, dimension, alpha, n, state=None):
     """Return the cell of the norm of the noise, and whether the curvature is that of the paper."""
     rest = epsilon - 2 * math.log1p(function * data / alpha)
     curvature = 0.0
@@ -154,6 +165,7 @@ def _vector(epsilon, function, data, dimension, alpha, n):
             dimension=dimension,
             alpha=alpha,
             n=n,
+            random_state=state,
         )
         zero, found = np.zeros(dimension), []
         for _ in range(size):
@@ -194,15 +206,15 @@ def selection_families():
     pure = {"epsilon": (0.6, 4.0), "sensitivity": (0.25, 7.0)}
     flags = {"monotonic": [False, True]}
     budget = {"epsilon": (0.6, 4.0)}
-    yield Family("mechanisms.Exponential, family", _exponential, {**pure, **flags, "measure": [False, True]})
-    yield Family("mechanisms.PermuteAndFlip, family", _flipped, {**pure, **flags})
-    yield Family("mechanisms.Binary, family", _response, budget)
+    yield Family("mechanisms.Exponential, family", exponential, {**pure, **flags, "measure": [False, True]})
+    yield Family("mechanisms.PermuteAndFlip, family", flipped, {**pure, **flags})
+    yield Family("mechanisms.Binary, family", response, budget)
     yield Family(
-        "mechanisms.ExponentialCategorical, family", _categorical, {**budget, "kind": ["balanced", "unbalanced"]}
+        "mechanisms.ExponentialCategorical, family", categorical, {**budget, "kind": ["balanced", "unbalanced"]}
     )
-    yield Family("mechanisms.ExponentialHierarchical, family", _hierarchical, budget)
-    vector = {"function": (0.3, 2.0), "data": (0.4, 5.0), "dimension": (2, 5), "alpha": (0.2, 30.0), "n": (2, 9)}
-    yield Family("mechanisms.Vector, family", _vector, {**budget, **vector})
+    yield Family("mechanisms.ExponentialHierarchical, family", hierarchical, budget)
+    noisy = {"function": (0.3, 2.0), "data": (0.4, 5.0), "dimension": (2, 5), "alpha": (0.2, 30.0), "n": (2, 9)}
+    yield Family("mechanisms.Vector, family", vector, {**budget, **noisy})
     yield Family(
         "mechanisms.Bingham, family",
         _bingham,

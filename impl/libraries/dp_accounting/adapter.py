@@ -15,6 +15,7 @@ from dp_accounting_events import event_relations
 from dp_accounting_losses import loss_relations
 from dp_accounting_more import identities, more_answers, more_refusals
 from dp_accounting_pmfs import pmf_relations
+from dp_accounting_refusals import further_refusals
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -173,7 +174,8 @@ def _others():
             name,
             f"discrete_gaussian_{asked}",
             _discrete_gaussian,
-            domain=discrete,
+            # an epsilon is not asked where the rounding of the transforms is a part of delta that matters
+            domain={**discrete, "delta": (1000 * _CONVOLUTION, 1.0)},
             relative_error=_ROUNDING,
             absolute_error=_CONVOLUTION if asked == "delta" else 0.0,
         )
@@ -330,8 +332,23 @@ def _relations():
             yield from group()
 
 
+def _documented_refusals():
+    """Yield the refusals of releases that have every event: 0.6 and later."""
+    if hasattr(dp, "get_epsilon_gaussian"):
+        yield from further_refusals()
+
+
 def cases():
     """Return all cases that this version of the library has."""
     np.seterr(all="ignore")
-    groups = (_relations, identities, _composed_events, _others, _refusals, more_answers, more_refusals)
+    groups = (
+        _relations,
+        identities,
+        _composed_events,
+        _others,
+        _refusals,
+        more_answers,
+        more_refusals,
+        _documented_refusals,
+    )
     return [case for group in groups for case in group() if _exists(case)]

@@ -10,10 +10,10 @@ import math
 
 import dp_accounting as dp
 import numpy as np
-from dp_accounting import pld, rdp
+from dp_accounting import mechanism_calibration, pld, rdp
 from dp_accounting.pld import accountant as composition
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
-from scipy import optimize
+from scipy import optimize, special
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, near, sampled_gaussian_divergence
@@ -257,6 +257,9 @@ def _samples(random):
             yield f"{event!r}, order {order}", exact * (1 - 1e-6) - 1e-11, float(value), high
     size, part = 40, random.randint(1, 39)
     event = dp.SampledWithoutReplacementDpEvent(size, part, dp.GaussianDpEvent(sigma))
+    for order in (257, 300):  # beyond the table of differences the library has the bound of the theorem itself
+        value = rdp.RdpAccountant([order], _REPLACE).compose(event).rdp[0]
+        yield (f"{event!r}, order {order}", *_near(float(value), _without_replacement(sigma, part / size, order)))
     found = rdp.RdpAccountant(orders, _REPLACE).compose(event).rdp
     for order, value in zip(orders, found):
         if order == int(order):
@@ -273,11 +276,17 @@ def _samples(random):
 
 def _without_replacement(sigma, rate, order):
     """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for losses without a limit."""
-    second = min(4 * math.expm1(1 / sigma**2), 2 * math.exp(1 / sigma**2))
-    total = 1 + rate**2 * math.comb(order, 2) * second
-    for j in range(3, order + 1):
-        total += 2 * rate**j * math.comb(order, j) * math.exp(j * (j - 1) / (2 * sigma**2))
-    return math.log(total) / (order - 1)
+    logs = [0.0, 2 * math.log(rate) + _log_choose(order, 2)]
+    logs[1] += min(math.log(4) + math.log(math.expm1(1 / sigma**2)), math.log(2) + 1 / sigma**2)
+    logs += [
+        math.log(2) + j * math.log(rate) + _log_choose(order, j) + j * (j - 1) / (2 * sigma**2)
+        for j in range(3, order + 1)
+    ]
+    return float(special.logsumexp(logs)) / (order - 1)
+
+
+def _log_choose(size, part):
+    return math.lgamma(size + 1) - math.lgamma(part + 1) - math.lgamma(size - part + 1)
 
 
 def _trees(random):
@@ -301,11 +310,11 @@ def _mean_of_repetitions(gamma, shape):
 
 def _repetitions(random):
     """Check the best of a random number of runs: Theorems 2 and 6 of Papernot and Steinke 2022."""
-    sigma, mean, count = random.uniform(1.5, 4), random.uniform(1.2, 8), random.randint(1, 2)
-    before = random.uniform(0, 0.3)
+    sigma, count, before = random.uniform(1.5, 4), random.randint(1, 2), random.uniform(0, 0.3)
+    mean = random.choice([random.uniform(1.2, 8), 10 ** random.uniform(2, 3)])
     orders = [1.5, 2.0, 3.0, 6.0, 15.0, 40.0]
     single = [order / (2 * sigma**2) for order in orders]
-    for shape in (0.0, 0.5, 1.0, 2.0, math.inf):
+    for shape in (0.0, 0.5, 1.0, 2.0, 14.0, math.inf):
         if shape == math.inf:
             exact = []
             for order, one in zip(orders, single):
@@ -406,6 +415,60 @@ def _calibrations(random):
     yield f"{words}, epsilon of two more", epsilon, epsilon_of(more), math.inf
 
 
+def _bisections(random):
+    """Check a search that must end at a value of at most 0, within a tolerance of the root, whatever the direction."""
+    root, tolerance = random.uniform(2, 5), random.choice([1e-6, 1e-3])
+    low, high = root - random.uniform(0.1, 2), root + random.uniform(0.1, 2)
+    for way in (1, -1):
+        function = lambda x, w=way: w * (x**3 - root**3)  # noqa: E731  # a formula
+        for ends in ({}, {"lower_value": function(low), "upper_value": function(high)}):
+            found = mechanism_calibration._bisect(function, low, high, tolerance, **ends)
+            words = (
+                f"_bisect, root {root!r}, [{low!r}, {high!r}], direction {way}, tolerance {tolerance}, {list(ends)}"
+            )
+            yield f"{words}: value", -math.inf, function(found), 0.0
+            yield f"{words}: distance", 0.0, abs(found - root), tolerance
+        for one, two in ((root, high), (low, root)):
+            exact = mechanism_calibration._bisect(function, one, two, tolerance)
+            yield f"_bisect with the root at an end of [{one!r}, {two!r}]", 0.0, abs(exact - root), 0.0
+
+
+def _logarithms(random):
+    """Check the logarithm of the complementary error function, also far out, where it is a series."""
+    for x in (random.uniform(-5, 5), random.uniform(5, 20), random.uniform(28, 200), random.uniform(1e3, 1e5)):
+        exact = math.log(2) + float(special.log_ndtr(-x * math.sqrt(2)))
+        yield (f"_log_erfc({x!r})", *_near(float(_rdp._log_erfc(x)), exact, 1e-9))
+
+
+def _calibrated_rates(random):
+    """Check parameters that cost more the larger they are: the search ends on either side of the target."""
+    orders = [2.0, 4.0, 9.0]
+    for tolerance in (1e-3, 1e-4, 1e-5):
+        sigma, epsilon, delta = random.uniform(1, 3), random.uniform(0.8, 2), 10 ** random.uniform(-5, -2)
+
+        def sampled(rate, sigma=sigma):
+            return dp.PoissonSampledDpEvent(min(rate, 1.0), dp.GaussianDpEvent(sigma))
+
+        def epsilon_of(event, delta=delta):
+            return rdp.RdpAccountant(orders).compose(event).get_epsilon(delta)
+
+        if epsilon_of(sampled(0.9)) < epsilon + 0.01 or epsilon_of(sampled(1e-3)) > epsilon - 0.01:
+            continue
+        rate = dp.calibrate_dp_mechanism(
+            lambda: rdp.RdpAccountant(orders),
+            sampled,
+            epsilon,
+            delta,
+            dp.ExplicitBracketInterval(1e-3, 0.9),
+            tol=tolerance,
+        )
+        words = (
+            f"calibrate_dp_mechanism of the rate with noise {sigma!r}, {epsilon!r}, {delta!r}, {tolerance}: {rate!r}"
+        )
+        yield f"{words}, epsilon", 0.0, epsilon_of(sampled(rate)), epsilon
+        yield f"{words}, epsilon at a larger rate", epsilon, epsilon_of(sampled(rate + 2 * tolerance)), math.inf
+
+
 def _smallest_noise(random):
     epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3)
     count, sensitivity = random.randint(1, 4), random.uniform(0.4, 3)
@@ -445,6 +508,7 @@ def event_relations():
             "trees cost a node for each level": _trees,
             "the best of several runs costs as the theorems say": _repetitions,
             "conversions take the best order": _conversions,
+            "logarithms of small probabilities": _logarithms,
         },
     )
     yield Relations(
@@ -459,6 +523,8 @@ def event_relations():
         "calibrate_dp_mechanism, relations",
         {
             "a parameter meets its target and is no larger": _calibrations,
+            "a rate meets its target and is no smaller": _calibrated_rates,
+            "a bisection ends on the safe side": _bisections,
             "the smallest noise suffices": _smallest_noise,
         },
     )

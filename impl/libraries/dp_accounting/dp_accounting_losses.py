@@ -271,6 +271,8 @@ def _guarantees(random, kind):
             yield f"{words}: delta", 0.0, found, target.delta * (1 + 1e-4) + _ABSOLUTE
         else:
             yield f"{words}: delta with less noise", max(target.delta, 1e-9), found, 1.0
+    yield f"{words}: its sensitivity", sensitivity, float(loss.sensitivity), sensitivity
+    yield f"{words}: its rate", rate, float(loss.sampling_prob), rate
     own = max(float(loss.get_delta_for_epsilon(epsilon)), 0.0)
     yield f"{words}: its own delta", 0.9 * target.delta, own, target.delta * (1 + 1e-4) + _ABSOLUTE
 
@@ -435,4 +437,5 @@ def loss_relations():
             "a truncated batch costs a displaced record": _truncated_batches,
             "a replaced record moves both distributions": _replaced,
         },
+        seconds=25.0,
     )

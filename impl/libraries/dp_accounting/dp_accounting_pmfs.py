@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from dp_accounting import pld
 from dp_accounting.pld import common, pld_pmf
 
@@ -304,6 +305,35 @@ def _dictionaries(random):
         )
 
 
+def _far_from_the_start(random):
+    """Check repetitions of a list with its mass at the end, of which the truncated result is shorter than the list."""
+    size, count, lost = random.randint(40, 90), random.randint(2, 4), 10 ** random.uniform(-4, -2)
+    values = [0.0] * size
+    for place in (size - 3, size - 2, size - 1):
+        values[place] = random.uniform(0.2, 0.5)
+    values = [value / sum(values) for value in values]
+    exact = [1.0]
+    for _ in range(count):
+        exact = np.convolve(exact, values)
+    start, found = common.self_convolve(values, count, lost)
+    words = f"self_convolve of {values[-3:]} at {size - 3}, {count} times, truncated {lost}"
+    yield f"{words}: mass", 1 - lost - _ROUNDING, float(np.sum(found)), 1 + _ROUNDING
+    for k, value in enumerate(found):
+        yield (
+            f"{words}, at {start + k}",
+            exact[start + k] - _ROUNDING,
+            float(value),
+            exact[start + k] + lost + _ROUNDING,
+        )
+    moved = random.randint(-30, 30)
+    by_place = common.self_convolve_dictionary({k + moved: p for k, p in enumerate(values)}, count, lost)
+    for k in sorted(by_place):
+        place = k - count * moved
+        at = exact[place] if 0 <= place < len(exact) else 0.0
+        yield f"{words}, as a dictionary from {moved}, at {k}", at - _ROUNDING, by_place[k], at + lost + _ROUNDING
+    yield f"{words}, as a dictionary: mass", 1 - lost - _ROUNDING, sum(by_place.values()), 1 + _ROUNDING
+
+
 def _functions(random):
     """Functions that avoid overflow agree with their formulas where nothing overflows."""
     a, b, c = random.uniform(0.1, 3), random.uniform(-3, 3), random.uniform(0.01, 3)
@@ -365,5 +395,9 @@ def pmf_relations():
     )
     yield Relations(
         "pld.common",
-        {"dictionaries are convolved": _dictionaries, "functions that avoid overflow agree": _functions},
+        {
+            "dictionaries are convolved": _dictionaries,
+            "lists with their mass at the end are convolved": _far_from_the_start,
+            "functions that avoid overflow agree": _functions,
+        },
     )

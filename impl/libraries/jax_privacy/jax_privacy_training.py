@@ -185,6 +185,7 @@ def training_relations():
             "a cache never understates": _cached,
             "events are those of the training": _events,
         },
+        seconds=120.0,
     )
 
 

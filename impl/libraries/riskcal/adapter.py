@@ -302,7 +302,7 @@ def cases():
             },
             _edges(),
         ),
-        Relations("riskcal.calibration", {"noise meets the target": _calibrated}),
+        Relations("riskcal.calibration", {"noise meets the target": _calibrated}, seconds=120.0),
         Relations("CTDAccountant, relations", {"accounts of full batches are Gaussian": _accounts}),
         *(
             Answer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,14 @@ class Relations:
     facts : mapping
         Description such as ``a half is subtracted from 2``, to a function without arguments that returns whether the
         fact holds. No description may be that of a relation.
+    seconds : float, default 15.0
+        Processor time that a relation or fact may take; one that takes longer is a finding, since a search that does
+        not end answers nothing. It should be several times what they take on a slow machine.
+
+    Raises
+    ------
+    ValueError
+        If `seconds` is not a finite positive number, or a description is used twice.
 
     Examples
     --------
@@ -47,8 +56,11 @@ class Relations:
     name: str
     relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
     facts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    seconds: float = 15.0
 
     def __post_init__(self) -> None:
+        if not 0 < self.seconds < math.inf:
+            raise ValueError(f"{self.name}: seconds must be a finite positive number, got {self.seconds!r}")
         both = sorted(self.relations.keys() & self.facts.keys())
         if both:
             raise ValueError(f"{self.name}: facts must not have the descriptions of relations, got {both}")

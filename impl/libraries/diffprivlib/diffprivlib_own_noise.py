@@ -1,0 +1,153 @@
+"""Relations of diffprivlib: each draw of noise is used once, and transformed mechanisms draw as their parents do.
+
+Mechanisms add chosen amounts, which differ from draw to draw. The amounts must turn up in what is released, each in
+its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import numpy as np
+from diffprivlib import mechanisms, models, tools
+from diffprivlib.accountant import BudgetAccountant
+from diffprivlib.mechanisms.transforms import IntToString, RoundedInteger, StringToInt
+from diffprivlib.models.utils import covariance_eig
+
+from dpassay.adapter import Relations
+
+__all__ = ["own_noise_relations"]
+
+_NUMBERS = ("Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomain", "GeometricTruncated")
+_NUMBERS += ("GeometricFolded",)
+
+
+@contextlib.contextmanager
+def _with_amounts(amounts):
+    """Let mechanisms that randomise a number add these amounts, one after the other and again from the first."""
+    after = itertools.cycle(amounts)
+    kept = {name: getattr(mechanisms, name).randomise for name in _NUMBERS}
+    for name in _NUMBERS:
+        getattr(mechanisms, name).randomise = lambda _, value: value + next(after)
+    try:
+        yield
+    finally:
+        for name, randomise in kept.items():
+            getattr(mechanisms, name).randomise = randomise
+
+
+def _apart(words, found, exact):
+    found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
+    distance = np.max(np.abs(found - exact)) if found.shape == exact.shape else np.inf
+    return words, 0.0, float(distance), 1e-8 * (1 + float(np.max(np.abs(exact))))
+
+
+def _tools(random):
+    generator = np.random.RandomState(random.getrandbits(31))
+    array, amounts = generator.uniform(0, 1, (50, 3)), [random.randint(2, 9) * sign for sign in (1, -1, 2)]
+    quiet = {"epsilon": 1.0, "accountant": BudgetAccountant()}
+    for name in ("mean", "sum", "var", "nanmean", "nansum", "nanvar"):
+        with _with_amounts(amounts):
+            found = getattr(tools, name)(array, axis=0, bounds=(0, 1), **quiet)
+        yield _apart(f"{name}, amounts {amounts}", found, getattr(np, name)(array, axis=0) + amounts)
+    exact, edges = np.histogramdd(array[:, :2], bins=[2, 3], range=[(0, 1)] * 2)
+    with _with_amounts(amounts):
+        found = tools.histogramdd(array[:, :2], bins=[2, 3], range=[(0, 1)] * 2, **quiet)[0]
+        one = tools.histogram(array[:, 0], bins=6, range=(0, 1), **quiet)[0]
+    both = amounts * 2
+    yield _apart(f"histogramdd, amounts {amounts}, edges {len(edges)}", found, exact + np.reshape(both, (2, 3)))
+    yield _apart(f"histogram, amounts {amounts}", one, np.histogram(array[:, 0], bins=6, range=(0, 1))[0] + both)
+
+
+def _counts_of_classes(random):
+    """Amounts that add up to 0 leave the number of records as it is, so that nothing is corrected."""
+    sizes, amount = [random.randint(9, 14) for _ in range(3)], random.randint(1, 3)
+    labels, amounts = np.repeat([0, 1, 2], sizes), [amount, -2 * amount, amount]
+    model = models.GaussianNB(epsilon=1.0, bounds=(0, 1), accountant=BudgetAccountant())
+    with _with_amounts(amounts):
+        found = model._noisy_class_counts(labels, random_state=np.random.RandomState(0))
+    yield _apart(f"GaussianNB, classes {sizes}, amounts {amounts}", found, np.add(sizes, amounts))
+
+
+def _centres(random):
+    """Check a step of k-means: each cluster has a count and a sum for each column."""
+    amounts = [
+        float(random.randint(1, 9)) for _ in range(5)
+    ]  # for three draws of a cluster: none is used in two places
+    generator = np.random.RandomState(random.getrandbits(31))
+    points, labels = generator.uniform(0, 1, (30, 2)), np.repeat([0, 1], [12, 18])
+    model = models.KMeans(n_clusters=2, epsilon=1.0, bounds=([0, 0], [1, 1]), accountant=BudgetAccountant())
+    with _with_amounts(amounts):
+        found = model._update_centers(
+            points, np.zeros((2, 2)), labels, dims=2, total_iters=3, random_state=np.random.RandomState(0)
+        )
+    after, exact = itertools.cycle(amounts), []
+    for label in (0, 1):
+        count = np.sum(labels == label) + next(after)
+        exact.append([(column + next(after)) / count for column in points[labels == label].sum(axis=0)])
+    yield _apart(f"KMeans, amounts {amounts}", found, exact)
+
+
+def _eigenvalues(random):
+    generator = np.random.RandomState(random.getrandbits(31))
+    array, amounts = generator.uniform(-1, 1, (9, 3)), [random.uniform(1, 9) for _ in range(3)]
+    norm = float(np.linalg.norm(array, axis=1).max())
+    with _with_amounts(amounts):
+        found = covariance_eig(array, epsilon=1.0, norm=norm, eigvals_only=True)
+    exact = np.linalg.eigvalsh(array.T @ array)[::-1] + norm**2 * np.array(amounts)
+    yield _apart(f"covariance_eig, amounts {amounts}", found, exact)
+
+
+def _polynomial(random):
+    """Check the coefficients of a linear regression, of which those of two mixed squares are one draw."""
+    generator = np.random.RandomState(random.getrandbits(31))
+    features, labels = generator.uniform(0, 1, (9, 2)), generator.uniform(0, 1, (9, 2))
+    amounts = [random.uniform(1, 9) for _ in range(9)]
+    model = models.LinearRegression(
+        epsilon=1.0, bounds_X=(0, 1), bounds_y=(0, 1), fit_intercept=False, accountant=BudgetAccountant()
+    )
+    with _with_amounts(amounts):
+        model.fit(features, labels)
+    squares, products, mixed = model._obj_coefs
+    moved = np.array([[amounts[6], amounts[7]], [amounts[7], amounts[8]]])
+    yield _apart("LinearRegression, squares of answers", squares, (labels**2).sum(axis=0) + amounts[:2])
+    yield _apart("LinearRegression, products", products, features.T @ labels + np.reshape(amounts[2:6], (2, 2)).T)
+    yield _apart("LinearRegression, squares", mixed, features.T @ features + moved)
+
+
+def _transforms(random):
+    """Check that transformed mechanisms draw what their parents draw from the same random state."""
+    state, number = random.getrandbits(31), random.uniform(-9, 9)
+    given = {"epsilon": 0.3, "sensitivity": 2.0}
+    direct, parent = (mechanisms.Laplace(**given, random_state=state) for _ in range(2))
+    rounded = RoundedInteger(parent)
+    exact = [round(direct.randomise(number)) for _ in range(6)]
+    yield _apart(f"RoundedInteger, value {number!r}", [rounded.randomise(number) for _ in range(6)], exact)
+    whole = {"epsilon": 0.3, "sensitivity": 2}
+    direct, parent = (mechanisms.Geometric(**whole, random_state=state) for _ in range(2))
+    words = StringToInt(parent)
+    exact = [direct.randomise(7) for _ in range(6)]
+    yield _apart("StringToInt", [float(words.randomise("7")) for _ in range(6)], exact)
+    yield "StringToInt returns text", 1.0, float(isinstance(words.randomise("7"), str)), 1.0
+    labels = {"epsilon": 0.5, "value0": "0", "value1": "1"}
+    direct, parent = (mechanisms.Binary(**labels, random_state=state) for _ in range(2))
+    numbers = IntToString(parent)
+    exact = [int(direct.randomise("1")) for _ in range(40)]
+    yield _apart("IntToString", [numbers.randomise(1) for _ in range(40)], exact)
+    yield "IntToString returns an integer", 1.0, float(isinstance(numbers.randomise(1), int)), 1.0
+
+
+def own_noise_relations():
+    """Yield the relations."""
+    yield Relations(
+        "noise that is used once",
+        {
+            "entries of aggregates": _tools,
+            "counts of classes": _counts_of_classes,
+            "centres of clusters": _centres,
+            "eigenvalues": _eigenvalues,
+            "coefficients of a polynomial": _polynomial,
+            "transformed mechanisms": _transforms,
+        },
+    )
