@@ -61,7 +61,7 @@ _CLASSES = 3
 
 
 class CommonLearner:
-    """What the pairs of a campaign have in common.
+    """Predictions that all pairs of a campaign learn and use: of outcomes relative to the moves of their inputs.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class CommonLearner:
 
 @dataclass
 class _Batch:
-    """What is known of a batch between the bet and the lesson."""
+    """A batch between the bet and the lesson: its regressors, and the opinions that were bet on."""
 
     outcomes: Outcomes
     positions: NDArray[np.intp]
