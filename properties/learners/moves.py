@@ -101,7 +101,19 @@ class CommonLearner:
         return np.asarray(logit(np.clip(chances, 1e-12, 1 - 1e-12)))
 
     def learn(self, values: NDArray[np.float32], columns: NDArray[np.intp], opinions: Array, is_left: Sides) -> None:
-        """Score the priors on a batch, and learn from it."""
+        """Score the priors on a batch, and learn from it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (calls, regressors)
+            The common regressors that the pair has.
+        columns : ndarray
+            Their places among all common regressors.
+        opinions : ndarray, shape (priors, calls)
+            What was predicted before the sides were known.
+        is_left : ndarray of bool
+            The sides.
+        """
         self._scores[0] -= len(is_left) * math.log(2)
         self._scores[1:] += log_expit(np.where(is_left, opinions, -opinions)).sum(axis=1)
         self._scores -= self._scores.max()
