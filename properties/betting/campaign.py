@@ -24,6 +24,7 @@ from dpassay.properties.betting.families import ClaimFamily
 from dpassay.properties.betting.game import FIRST_BATCH, Batch, LowOrder, PairGame
 from dpassay.properties.betting.pool import POOL_SHARE, Pool
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.learners.moves import CommonLearner, unit_of
 from dpassay.properties.log_domain import logsumexp
@@ -276,9 +277,7 @@ class Campaign:
     def _enter(self, index: int, batch: Batch, results: list[Outcomes | None]) -> None:
         game = self.games[index]
         self._pool.stake(batch.calls, self.calls + batch.calls, lost=any(result is None for result in results))
-        before = game.common_ledger
         game.enter(batch, results)
-        self._pool.add(before, game.common_ledger)
 
     def _look_for_shared_noise(self) -> None:
         """Begin anew with calls of size 1 where the outcomes of one call are not independent."""
@@ -476,8 +475,11 @@ class Campaign:
 
     def pool_log_wealth(self, epsilon: Array, delta: Array) -> Array:
         """Return the logarithm of the wealth that bets on all pairs, without its share, against each claim."""
-        aside = [game.common_ledger for game in self.games if game.is_about_rounding and game.common_ledger.calls]
-        return self._pool.log_wealth(epsilon, delta, aside)
+        ledgers, aside = list[Ledger](), list[Ledger]()
+        for game in self.games:
+            if game.common_ledger.calls:
+                (aside if game.is_about_rounding else ledgers).append(game.common_ledger)
+        return self._pool.log_wealth(epsilon, delta, ledgers, aside)
 
     def _with_pool(self, wealth: Array, part: ClaimFamily) -> Array:
         """Add the share of the pool to the wealth of the pairs by themselves, against some claims."""

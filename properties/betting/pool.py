@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.betting.bets import LEVELS, WEIGHTS
 from dpassay.properties.betting.books import KEPT, log_kept
-from dpassay.properties.betting.wealth import Ledger, log_wealth
+from dpassay.properties.betting.wealth import Ledger, joined, log_wealth
 
 __all__ = ["POOL_SHARE", "Pool"]
 
@@ -24,10 +23,9 @@ POOL_SHARE = 1 / 8
 
 
 class Pool:
-    """The bets of all pairs on what they have in common."""
+    """What is at stake in the bets of all pairs on what they have in common; each game keeps its own bets."""
 
     def __init__(self) -> None:
-        self._counts = np.zeros((2, len(WEIGHTS) * len(LEVELS)), dtype=np.int64)
         self._log_stake = 0.0
 
     def stake(self, calls: int, total: int, *, lost: bool) -> None:
@@ -43,27 +41,21 @@ class Pool:
         kept = KEPT * calls / total
         self._log_stake += log_kept(kept if lost else 1 - kept)
 
-    def add(self, before: Ledger, after: Ledger) -> None:
-        """Enter the bets of a pair since a former state of its ledger."""
-        if after.calls > before.calls:
-            self._counts[:, after.places] += after.sides
-            self._counts[:, before.places] -= before.sides
-
-    def log_wealth(self, epsilon: Array, delta: Array, aside: Sequence[Ledger] = ()) -> Array:
+    def log_wealth(
+        self, epsilon: Array, delta: Array, ledgers: Sequence[Ledger], aside: Sequence[Ledger] = ()
+    ) -> Array:
         """Return the logarithm of the wealth against each claim, rounded down.
 
         Parameters
         ----------
         epsilon, delta : ndarray
             The claims.
+        ledgers : sequence of Ledger
+            The bets of each pair on what all have in common.
         aside : sequence of Ledger
-            Ledgers of pairs that turned out to be no evidence: what they won does not count, what they lost does.
+            Those of pairs that turned out to be no evidence: what they won does not count, what they lost does.
         """
-        counts = self._counts.copy()
-        for ledger in aside:
-            counts[:, ledger.places] -= ledger.sides
-        places = np.flatnonzero(counts.any(axis=0))
-        wealth = log_wealth(Ledger(places, counts[:, places]), epsilon, delta)
+        wealth = log_wealth(joined([Ledger(), *ledgers]), epsilon, delta)
         for ledger in aside:
             wealth = wealth + np.minimum(log_wealth(ledger, epsilon, delta), 0.0)
         return np.asarray(wealth + self._log_stake - 2.0**-44)

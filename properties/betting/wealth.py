@@ -22,7 +22,7 @@ from dpassay.properties.betting.bets import (
 )
 from dpassay.properties.log_domain import expit, log_expit, logsumexp
 
-__all__ = ["Ledger", "best_weight", "log_wealth", "log_wealths", "process_shares"]
+__all__ = ["Ledger", "best_weight", "joined", "log_wealth", "log_wealths", "process_shares"]
 
 Array = NDArray[np.float64]
 
@@ -104,7 +104,13 @@ class Ledger:
         if not (self.places.size and other.places.size):
             full = self if self.places.size else other
             return Ledger(full.places, full.sides)
-        return _added(np.concatenate([self.places, other.places]), np.concatenate([self.sides, other.sides], axis=1))
+        return joined([self, other])
+
+
+def joined(ledgers: Sequence[Ledger]) -> Ledger:
+    """Return the ledger of the calls of all of some ledgers, at least one."""
+    places = np.concatenate([ledger.places for ledger in ledgers])
+    return _added(places, np.concatenate([ledger.sides for ledger in ledgers], axis=1))
 
 
 def _added(places: NDArray[np.int64], sides: NDArray[np.int64]) -> Ledger:
