@@ -23,7 +23,7 @@ POOL_SHARE = 1 / 8
 
 
 class Pool:
-    """What is at stake in the bets of all pairs on what they have in common; each game keeps its own bets."""
+    """The stake of the bets of all pairs on what they have in common; each game keeps its own bets."""
 
     def __init__(self) -> None:
         self._log_stake = 0.0

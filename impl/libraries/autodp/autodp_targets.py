@@ -15,16 +15,9 @@ from autodp_formulas import (
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon
+from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["relations", "searches"]
-
-
-def _raises(kind, call):
-    try:
-        call()
-    except kind:
-        return True
-    return False
 
 
 def _calibrators(random):
@@ -125,7 +118,7 @@ def _refused():
         (AssertionError, lambda: privacy_calibrator.subsample_epsdelta_inverse(1.0, 0.1, 0)),
         (AssertionError, lambda: privacy_calibrator.subsample_epsdelta_inverse(1.0, 0.1, 1.5)),
     )
-    return all(_raises(kind, call) for kind, call in calls)
+    return all(raises(kind, call) for kind, call in calls)
 
 
 def _banks_at_ends():
@@ -143,7 +136,7 @@ def _banks_at_ends():
         and bank.get_eps_randresp_optimal(0.8, 0.65) == 0
         and bank.get_eps_rdp_subsampled(curve, 1e-5, 0) == 0
         and all(
-            _raises(AssertionError, lambda f=f: f(-0.1))
+            raises(AssertionError, lambda f=f: f(-0.1))
             for f in (
                 lambda d: bank.get_eps_ana_gaussian(2.0, d),
                 lambda d: bank.get_eps_ana_gaussian(2.0, 1 - 10 * d),

@@ -17,6 +17,7 @@ from diffprivlib.accountant import BudgetAccountant
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["call_relations", "spent", "without_noise"]
 
@@ -255,19 +256,14 @@ def _clips(random):
     yield _at_most("check_bounds, three, upper", np.max(np.abs(np.subtract(found[1], middle + 2 * apart))), 1e-9)
 
 
-def _refuses(call):
-    try:
-        call()
-    except (TypeError, ValueError):
-        return True
-    return False
+_REFUSALS = (TypeError, ValueError)
 
 
 def _bounds_refused():
     check = validation.check_bounds
     wrong = [((1, 0), 0), ([0, 1], 0), (([0, 0], [1, 1]), 3), ((0, 1), 1.5), (([0, 0], [1, 1, 1]), 2)]
     wrong += [(([[0]], [[1]], 1), 1), (([0, 2], [1, 1]), 2), (([[0, 0], [0, 0]], [[1, 1], [1, 1]]), 2)]
-    return all(_refuses(lambda b=bounds, s=shape: check(b, s)) for bounds, shape in wrong)
+    return all(raises(_REFUSALS, lambda b=bounds, s=shape: check(b, s)) for bounds, shape in wrong)
 
 
 def _clips_refused():
@@ -276,7 +272,7 @@ def _clips_refused():
     calls = [lambda: clip([1.0], (0, 1)), lambda: clip(np.ones(2), ([0, 0], [1, 2])), lambda: norm([[1.0]], 1.0)]
     calls += [lambda: norm(np.ones(2), 1.0), lambda: norm(square, "1"), lambda: norm(square, 0.0)]
     calls += [lambda: norm(square, -1.0)]
-    return all(map(_refuses, calls))
+    return all(raises(_REFUSALS, call) for call in calls)
 
 
 def _budgets(random):

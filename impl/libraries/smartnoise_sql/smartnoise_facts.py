@@ -23,6 +23,7 @@ from snsql.sql.odometer import Odometer, OdometerHeterogeneous
 from snsql.sql.privacy import Mechanisms, Stat
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["facts_of_the_library", "table"]
 
@@ -38,14 +39,6 @@ _ROWS = [(0, 1, 9.0)] * 3 + [(1, 1, -30.0)] + [(2, 4, 1.5)] * 2 + [(3, 1, None)]
 
 def _near(one, other):
     return one == other or math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
-
-
-def _raises(call, kinds=Exception):
-    try:
-        call()
-    except kinds:
-        return True
-    return False
 
 
 @contextmanager
@@ -181,13 +174,14 @@ def _noise_of_columns():
             "costs add up": cost(_SUMS, 4 * _EPSILON, _DELTA),
             "costs of a mean": cost("SELECT AVG(x) AS a FROM S.T", 2 * _EPSILON),
             "costs of two queries": cost([_SUMS, _SUMS], 8 * _EPSILON, both),
-            "an unbounded column": lambda: _raises(
-                lambda: table(_ROWS, column={"lower": None, "upper": None}).execute("SELECT SUM(x) AS s FROM S.T")
+            "an unbounded column": lambda: raises(
+                Exception,
+                lambda: table(_ROWS, column={"lower": None, "upper": None}).execute("SELECT SUM(x) AS s FROM S.T"),
             ),
             "the odometer has the costs": _spends,
-            "two queries at once": lambda: _raises(
-                lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
+            "two queries at once": lambda: raises(
                 ValueError,
+                lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
             ),
         },
     )
@@ -224,13 +218,11 @@ def _parameters():
         facts[f"{name}, a sensitivity"] = lambda m=make: keeps(m, sensitivity=4.0)
         facts[f"{name}, bounds"] = lambda m=make: keeps(m, lower=-9.0, upper=4.0)
         facts[f"{name}, scale"] = lambda m=make: scales(m)
-        facts[f"{name}, neither"] = lambda m=make: _raises(lambda: m(0.6, delta=0.03), ValueError)
-        facts[f"{name}, both"] = lambda m=make: _raises(
-            lambda: m(0.6, delta=0.03, lower=0.0, upper=1.0, sensitivity=1.0), ValueError
+        facts[f"{name}, neither"] = lambda m=make: raises(ValueError, lambda: m(0.6, delta=0.03))
+        facts[f"{name}, both"] = lambda m=make: raises(
+            ValueError, lambda: m(0.6, delta=0.03, lower=0.0, upper=1.0, sensitivity=1.0)
         )
-        facts[f"{name}, half of the bounds"] = lambda m=make: _raises(
-            lambda: m(0.6, delta=0.03, upper=1.0), ValueError
-        )
+        facts[f"{name}, half of the bounds"] = lambda m=make: raises(ValueError, lambda: m(0.6, delta=0.03, upper=1.0))
     return Relations("parameters of mechanisms", {}, facts)
 
 
@@ -268,7 +260,7 @@ def _choices():
             ),
             "no bound": lambda: chosen(np.inf, "sum", "float") is Unbounded,
             "another statistic": lambda: chosen(1, "median", "float") is None,
-            "a statistic without mechanism": lambda: _raises(lacking, ValueError),
+            "a statistic without mechanism": lambda: raises(ValueError, lacking),
         },
     )
 
@@ -327,11 +319,11 @@ def _results():
             "a variance is not negative": lambda: (
                 _released("SELECT VAR(x) AS v FROM S.T", lambda value: -abs(value) - 1.0)[0][0][0] >= 0
             ),
-            "aggregates with a column too many": lambda: _raises(
-                lambda: _released(counts, float, pre_aggregated=[("g", "count_star", "more"), (1, 2, 3)]), ValueError
+            "aggregates with a column too many": lambda: raises(
+                ValueError, lambda: _released(counts, float, pre_aggregated=[("g", "count_star", "more"), (1, 2, 3)])
             ),
-            "aggregates with other columns": lambda: _raises(
-                lambda: _released(counts, float, pre_aggregated=[("count_star", "g"), (1, 2)]), ValueError
+            "aggregates with other columns": lambda: raises(
+                ValueError, lambda: _released(counts, float, pre_aggregated=[("count_star", "g"), (1, 2)])
             ),
             "aggregates that are given": lambda: (
                 _released(counts, lambda value: value + 1.0, pre_aggregated=[("g", "count_star"), (6, 2)])[0]
@@ -479,7 +471,7 @@ def _odometers():
         {
             "homogeneous": homogeneous,
             "heterogeneous": heterogeneous,
-            "nothing to spend": lambda: _raises(lambda: OdometerHeterogeneous(None).spend(), ValueError),
+            "nothing to spend": lambda: raises(ValueError, lambda: OdometerHeterogeneous(None).spend()),
         },
     )
 

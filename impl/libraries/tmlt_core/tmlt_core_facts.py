@@ -33,6 +33,7 @@ from tmlt.core.random import rng
 from tmlt.core.utils.parameters import calculate_noise_scale
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["facts_of_the_library"]
 
@@ -48,14 +49,6 @@ def _laplace(scale):
 
 def _gaussian(variance):
     return noise_mechanisms.AddGaussianNoise(NumpyFloatDomain(), variance)
-
-
-def _raises(kinds, call):
-    try:
-        call()
-    except kinds:
-        return True
-    return False
 
 
 # --- exact numbers -----------------------------------------------------------------------------------------------
@@ -130,12 +123,12 @@ def _compositions():
             "a hint that the second part exceeds": lambda: (
                 not hinted((3, small), (1, small)).privacy_relation(1, (total, twice))
             ),
-            "too few hints": lambda: _raises(
+            "too few hints": lambda: raises(
                 RuntimeError, lambda: hinted((3, small)).privacy_relation(1, (total, twice))
             ),
-            "no measurements": lambda: _raises(ValueError, lambda: Composition([])),
-            "different measures": lambda: _raises(Exception, lambda: Composition([_laplace(1), _gaussian(1)])),
-            "different domains": lambda: _raises(
+            "no measurements": lambda: raises(ValueError, lambda: Composition([])),
+            "different measures": lambda: raises(Exception, lambda: Composition([_laplace(1), _gaussian(1)])),
+            "different domains": lambda: raises(
                 Exception, lambda: Composition([_laplace(1), noise_mechanisms.AddGeometricNoise(1)])
             ),
         },
@@ -166,9 +159,9 @@ def _conversions():
             ),
             "zCDP to approximate, no delta": lambda: not concentrated.privacy_relation(1, (3, 0)),
             "zCDP to approximate, a delta of 1": lambda: concentrated.privacy_relation(1, (0, 1)),
-            "pure to zCDP of zCDP": lambda: _raises(Exception, lambda: PureDPToRhoZCDP(_gaussian(1))),
-            "pure to approximate of zCDP": lambda: _raises(Exception, lambda: PureDPToApproxDP(_gaussian(1))),
-            "zCDP to approximate of pure": lambda: _raises(Exception, lambda: RhoZCDPToApproxDP(_laplace(1))),
+            "pure to zCDP of zCDP": lambda: raises(Exception, lambda: PureDPToRhoZCDP(_gaussian(1))),
+            "pure to approximate of zCDP": lambda: raises(Exception, lambda: PureDPToApproxDP(_gaussian(1))),
+            "zCDP to approximate of pure": lambda: raises(Exception, lambda: RhoZCDPToApproxDP(_laplace(1))),
         },
     )
 
@@ -193,7 +186,7 @@ def _agrees_on_budgets(make, measure, values, is_at_most, left):
         allowed = is_at_most(spent, have)
         if measure.compare(spent, have) != allowed:
             return False
-        if _raises(InsufficientBudgetError, lambda h=have, s=spent: make(h).subtract(s)) == allowed:
+        if raises(InsufficientBudgetError, lambda h=have, s=spent: make(h).subtract(s)) == allowed:
             return False
         if allowed and make(have).subtract(spent).value != left(have, spent):
             return False
@@ -278,8 +271,8 @@ def _has_quantiles(owner, sizes, exact):
     ends = all(
         owner.inverse_cdf(size, 0) == -math.inf
         and owner.inverse_cdf(size, 1) == math.inf
-        and _raises(ValueError, lambda s=size: owner.inverse_cdf(s, -0.1))
-        and _raises(ValueError, lambda s=size: owner.inverse_cdf(s, 1.1))
+        and raises(ValueError, lambda s=size: owner.inverse_cdf(s, -0.1))
+        and raises(ValueError, lambda s=size: owner.inverse_cdf(s, 1.1))
         for size in sizes
     )
     probabilities = (0.0123, 0.21, 0.4, 0.6123, 0.9, 0.9987)
