@@ -183,16 +183,26 @@ class Screening:
         joined = Outcomes.joined([part for parts in tournament.outcomes.values() for part in parts])
         shape = len(index), tournament.samples
         beyond, ordinary = np.zeros(len(left)), np.zeros(len(left))
+        tables = [_table(self._points, tournament.samples), _table([(0.0, 0.0)], tournament.samples)]
         for values, ordered in _compared(joined, self._ignored):
             table = values.reshape(shape)
             step = max(1, _AT_ONCE // (2 * tournament.samples))
             for start in range(0, len(left), step):
                 rows = slice(start, start + step)
                 counts = _event_counts(table[left[rows]], table[right[rows]], ordered=ordered)
-                for best, points in ((beyond, self._points), (ordinary, [(0.0, 0.0)])):
-                    found = [evidence_beyond(*counts, tournament.samples, *point).max(axis=1) for point in points]
-                    best[rows] = np.maximum(best[rows], np.max(found, axis=0))
+                for best, evidence in zip((beyond, ordinary), tables, strict=True):
+                    best[rows] = np.maximum(best[rows], evidence[counts].max(axis=1))
         return beyond, ordinary
+
+
+def _table(points: list[Point], samples: int) -> Array:
+    """Return the largest evidence beyond any of the points for each number of occurrences on both sides.
+
+    There are far more events than different counts of them.
+    """
+    counts = np.arange(samples + 1)
+    evidence = [evidence_beyond(counts[:, None], counts[None, :], samples, *point) for point in points]
+    return np.asarray(np.max(evidence, axis=0))
 
 
 def _compared(outcomes: Outcomes, ignored: frozenset[str]) -> Iterator[tuple[Array, bool]]:
@@ -210,7 +220,7 @@ def _compared(outcomes: Outcomes, ignored: frozenset[str]) -> Iterator[tuple[Arr
         yield symbols, False
 
 
-def _event_counts(left: Array, right: Array, *, ordered: bool) -> tuple[Array, Array]:
+def _event_counts(left: Array, right: Array, *, ordered: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return how often each event occurred on each side: single values, and tails where the order means something.
 
     Parameters
@@ -227,18 +237,19 @@ def _event_counts(left: Array, right: Array, *, ordered: bool) -> tuple[Array, A
     merged = np.concatenate([left, right], axis=1)
     order = np.argsort(merged, axis=1, kind="stable")
     ranked = np.take_along_axis(merged, order, axis=1)
-    from_left = np.cumsum(order < left.shape[1], axis=1).astype(np.float64)
-    from_right = np.arange(1.0, merged.shape[1] + 1) - from_left
+    from_left = np.cumsum(order < left.shape[1], axis=1)
+    from_right = np.arange(1, merged.shape[1] + 1) - from_left
     same = (ranked[:, 1:] == ranked[:, :-1]) | (np.isnan(ranked[:, 1:]) & np.isnan(ranked[:, :-1]))
     ends = np.concatenate([~same, np.ones((len(ranked), 1), dtype=np.bool_)], axis=1)
 
-    def events(cumulative: Array) -> Array:
-        below = np.where(ends, cumulative, 0.0)
-        before = np.concatenate([np.zeros((len(ranked), 1)), np.maximum.accumulate(below, axis=1)[:, :-1]], axis=1)
-        single = np.where(ends, cumulative - before, 0.0)
+    def events(cumulative: NDArray[np.intp]) -> NDArray[np.intp]:
+        below = np.where(ends, cumulative, 0)
+        before = np.maximum.accumulate(below, axis=1)[:, :-1]
+        single = np.where(ends, cumulative, 0)
+        single[:, 1:] = np.where(ends[:, 1:], cumulative[:, 1:] - before, 0)
         if not ordered:
             return single
-        above = np.where(ends, left.shape[1] - cumulative, 0.0)
+        above = np.where(ends, left.shape[1] - cumulative, 0)
         return np.concatenate([single, below, above], axis=1)
 
     return events(from_left), events(from_right)

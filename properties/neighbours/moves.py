@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.arguments import UsageError
-from dpassay.neighbours import RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours, farther_apart
 
 __all__ = [
     "Pair",
@@ -102,7 +102,7 @@ def moved(relation: VectorNeighbours, base: Array, pattern: Array, *, at_most: f
     left = np.clip(base, low + np.maximum(0, -pattern * step), np.maximum(low, high - np.maximum(0, pattern * step)))
     left = np.clip(left, low, high)
     right = np.clip(left + pattern * step, low, high)
-    too_far = _farther_apart(left, right, step)
+    too_far = farther_apart(left, right, step)
     right[too_far] = np.nextafter(right[too_far], left[too_far])
     return left, right
 
@@ -115,15 +115,6 @@ def largest_common_step(relation: VectorNeighbours, support: int) -> float:
     bounds = [(bound, share) for bound, share in shares if bound is not None] or [(relation.largest_step, 1.0)]
     step = min(bound if share == 1 else math.nextafter(bound / share, 0) for bound, share in bounds)
     return math.floor(step) if relation.integer else step
-
-
-def _farther_apart(left: Array, right: Array, step: float) -> NDArray[np.bool_]:
-    """Decide exactly where two numbers differ by more than `step`, including the rounding of the difference."""
-    far, near = np.where(np.abs(right) >= np.abs(left), (right, left), (left, right))
-    gap = far - near
-    lost = np.sign(gap) * ((far - gap) - near)  # exact, as |far| >= |near| (Dekker 1971)
-    result: NDArray[np.bool_] = (np.abs(gap) > step) | ((np.abs(gap) == step) & (lost > 0))
-    return result
 
 
 def record_counts(relation: RecordNeighbours) -> tuple[int, int]:

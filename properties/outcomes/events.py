@@ -372,27 +372,43 @@ def best_event(
         return _most_telling(_candidates(outcomes, is_left, bounds, ignored), is_left, delta)
     first, second = outcomes.every_other(0), outcomes.every_other(1)
     proposed = _proposals(_candidates(first, is_left[::2], bounds[::2], ignored), is_left[::2], delta)
-    counted = (_counted(event, bound, second, is_left[1::2]) for event, _, _, bound in proposed)
-    return _most_telling(counted, is_left[1::2], delta)
+    return _most_telling(_counted(proposed, second, is_left[1::2]), is_left[1::2], delta)
 
 
 def _candidates(outcomes: Outcomes, is_left: Sides, bounds: Array, ignored: frozenset[str]) -> Iterator[Candidate]:
     return itertools.chain(_symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds, ignored))
 
 
-def _counted(event: Event, bound: float, outcomes: Outcomes, is_left: Sides) -> Candidate:
-    hits = event.holds(outcomes)
-    return event, int(hits[is_left].sum()), int(hits[~is_left].sum()), bound
+def _counted(candidates: Iterable[Candidate], outcomes: Outcomes, is_left: Sides) -> Iterator[Candidate]:
+    """Count other calls in each event; the words at a place are read once for all sets of them."""
+    places: dict[str, tuple[Counter[Hashable], Counter[Hashable]]] = {}
+    for event, _, _, bound in candidates:
+        if isinstance(event, Symbols):
+            if event.place not in places:
+                places[event.place] = _word_counts(outcomes.words(event.place), is_left)
+            members = set(map(comparable, event.members))
+            left, right = (sum(counts[member] for member in members) for counts in places[event.place])
+        else:
+            hits = event.holds(outcomes)
+            left, right = int(np.count_nonzero(hits & is_left)), int(np.count_nonzero(hits & ~is_left))
+        yield event, left, right, bound
+
+
+def _word_counts(words: list[Hashable], is_left: Sides) -> tuple[Counter[Hashable], Counter[Hashable]]:
+    """Return how often each word occurs on the left and on the right side."""
+    sides = is_left.tolist()
+    return Counter(itertools.compress(words, sides)), Counter(itertools.compress(words, (~is_left).tolist()))
 
 
 def _proposals(candidates: Iterable[Candidate], is_left: Sides, delta: float) -> list[Candidate]:
     """Return every set of symbols, and the most telling interval of each feature."""
     kept: dict[Hashable, Candidate] = {}
     scores: dict[Hashable, float] = {}
+    total = _calls_of_sides(is_left)
     for candidate in candidates:
         event = candidate[0]
         key: Hashable = event.feature if isinstance(event, Interval) else event
-        score = _score(candidate, is_left, delta)
+        score = _score(candidate, total, delta)
         if score > scores.get(key, -math.inf):
             kept[key], scores[key] = candidate, score
     return list(kept.values())
@@ -400,9 +416,9 @@ def _proposals(candidates: Iterable[Candidate], is_left: Sides, delta: float) ->
 
 def _most_telling(candidates: Iterable[Candidate], is_left: Sides, delta: float) -> Event:
     best: Event = Interval("outcome", -math.inf, math.inf)
-    best_score = -math.inf
+    best_score, total = -math.inf, _calls_of_sides(is_left)
     for candidate in sorted(candidates, key=lambda each: -_plainness(each[0])):
-        score = _score(candidate, is_left, delta)
+        score = _score(candidate, total, delta)
         says_less = _plainness(candidate[0]) < _plainness(best)
         if score > best_score + (abs(best_score) / 5 if says_less else 0):
             best, best_score = candidate[0], score
@@ -418,9 +434,13 @@ def _plainness(event: Event) -> int:
     return 3 if all(isinstance(each, str) and each.startswith(RAISES) for each in event.members) else 2
 
 
-def _score(candidate: Candidate, is_left: Sides, delta: float) -> float:
+def _calls_of_sides(is_left: Sides) -> tuple[int, int]:
+    left = int(np.count_nonzero(is_left))
+    return left, len(is_left) - left
+
+
+def _score(candidate: Candidate, total: tuple[int, int], delta: float) -> float:
     _, left, right, bound = candidate
-    total = int(is_left.sum()), int((~is_left).sum())
     return max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
 
 
@@ -464,11 +484,9 @@ def _symbol_sets(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterato
 
 
 def _word_sets(place: str, words: list[Hashable], is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
-    left: Counter[Hashable] = Counter()
-    right: Counter[Hashable] = Counter()
+    left, right = _word_counts(words, is_left)
     bound: dict[Hashable, float] = {}
-    for symbol, side, epsilon in zip(words, is_left.tolist(), epsilons.tolist(), strict=True):
-        (left if side else right)[symbol] += 1
+    for symbol, epsilon in zip(words, epsilons.tolist(), strict=True):
         bound[symbol] = max(epsilon, bound.get(symbol, 0.0))
     bound.pop(MISSING, None)
     for a, b in ((left, right), (right, left)):

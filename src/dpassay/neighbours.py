@@ -33,6 +33,7 @@ __all__ = [
     "NeighbourRelation",
     "RecordNeighbours",
     "VectorNeighbours",
+    "farther_apart",
     "missing_options",
     "parse_neighbours",
     "parse_relation",
@@ -143,18 +144,33 @@ class VectorNeighbours:
             if self.integer and not bool(np.all(data == np.floor(data))):
                 return False
         moved = left != right
-        points, counts = np.unique(left[moved] + 1j * right[moved], return_counts=True)  # often few different ones
+        return (
+            (self.l0 is None or int(moved.sum()) <= self.l0)
+            and (self.linf is None or not bool(farther_apart(left, right, self.linf).any()))
+            and (not self.monotone or bool(np.all(right >= left)) or bool(np.all(right <= left)))
+            and (self.l1 is self.l2 is None or self._sums_are_small(left[moved], right[moved]))
+        )
+
+    def _sums_are_small(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+        """Return whether the changes of the coordinates that move obey l1 and l2."""
+        points, counts = np.unique(left + 1j * right, return_counts=True)  # often few different ones
         steps = [
             (abs(Fraction(float(point.imag)) - Fraction(float(point.real))), int(count))
             for point, count in zip(points, counts, strict=True)
         ]
-        return (
-            (self.l0 is None or int(moved.sum()) <= self.l0)
-            and (self.l1 is None or sum(step * count for step, count in steps) <= self.l1)
-            and (self.l2 is None or sum(step * step * count for step, count in steps) <= Fraction(self.l2) ** 2)
-            and (self.linf is None or max((step for step, _ in steps), default=0) <= self.linf)
-            and (not self.monotone or bool(np.all(right >= left)) or bool(np.all(right <= left)))
+        return (self.l1 is None or sum(step * count for step, count in steps) <= self.l1) and (
+            self.l2 is None or sum(step * step * count for step, count in steps) <= Fraction(self.l2) ** 2
         )
+
+
+def farther_apart(left: NDArray[np.float64], right: NDArray[np.float64], step: float) -> NDArray[np.bool_]:
+    """Decide exactly where two finite numbers differ by more than `step`, including the rounding of the difference."""
+    far, near = np.where(np.abs(right) >= np.abs(left), (right, left), (left, right))
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite gap is too large, whatever it lost
+        gap = far - near
+        lost = np.sign(gap) * ((far - gap) - near)  # exact, as |far| >= |near| (Dekker 1971)
+    result: NDArray[np.bool_] = (np.abs(gap) > step) | ((np.abs(gap) == step) & (lost > 0))
+    return result
 
 
 @dataclass(frozen=True)
