@@ -59,6 +59,9 @@ structural events where the lattice of floats shows."""
 _ENOUGH_FOR_SPREAD = 1 << 10
 """Calls after which the spread of the outcomes is not measured again."""
 
+_MAY_WAIT = 1 << 10
+"""Calls of a batch up to which its lesson may wait until the game goes on: what waits takes memory."""
+
 CALLS_APART = 1 << 10
 """Calls of size 1 in one draw at most."""
 
@@ -85,6 +88,16 @@ class Batch:
         sizes = [np.ones(d.size, dtype=np.intp) if d.one_by_one else np.array([d.size]) for d in self.draws]
         joined = np.concatenate(sizes)
         return np.repeat(np.arange(len(joined)), joined)
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """A batch that the learners of a game have not seen yet; `is_shared`: the one that all games have in common has."""
+
+    outcomes: Outcomes
+    is_left: NDArray[np.bool_]
+    weight: float
+    is_shared: bool
 
 
 class PairGame:
@@ -148,7 +161,7 @@ class PairGame:
         self._arrays_differ = False
         self._ex_post = ex_post
         self.ignored = ignored
-        self._seen: tuple[Outcomes, NDArray[np.bool_], float] | None = None
+        self._waiting: _Lesson | None = None
         self._seed, self._index, self._batches = seed, index, 0
         self._one_by_one = apart or not makes_many
         self.largest_batch = LARGEST_BATCH
@@ -214,43 +227,48 @@ class PairGame:
         parts = [result for result in results if result is not None]
         is_left = batch.is_left
         outcomes = replace(Outcomes.joined(parts), inputs=(self.left, self.right), typed=self.sees_types)
-        if not self.archive:  # nothing is known yet to bet on, and most pairs of a short hunt are played but once
-            self._seen = outcomes, is_left, batch.weight
-        else:
-            self._learn_from_the_first()
+        is_first = not self.archive  # nothing is known yet to bet on
+        self._learn_what_waits()
+        if not is_first:
             self._bet(outcomes, is_left, batch.weight)
+        self._waiting = _Lesson(outcomes, is_left, batch.weight, is_shared=not is_first)
+        if batch.calls > _MAY_WAIT:
+            self._learn_what_waits()
         self._note_types(parts)
         self._remember(outcomes, is_left)
         self.groups = [*self.groups, batch.groups()][-len(self.archive) :]
 
-    def _learn_from_the_first(self) -> None:
-        """Let the learners see the batch that was not bet on."""
-        if self._seen is not None:
-            (outcomes, is_left, weight), self._seen = self._seen, None
-            with one_thread():
-                self._learn(*_balanced(outcomes, is_left, weight))
+    def _learn_what_waits(self) -> None:
+        """Let the learners see the last batch: most games are left at some time, and need not learn from their last."""
+        if self._waiting is None:
+            return
+        lesson, self._waiting = self._waiting, None
+        with one_thread():
+            balanced = _balanced(lesson.outcomes, lesson.is_left, lesson.weight)
+            if not lesson.is_shared:
+                self._share(*balanced)
+            self._learn(*balanced)
 
     def _bet(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
         if self._only_low_order:
-            self._bet_on_low_order(outcomes, is_left, weight)
-        else:
-            with one_thread():
-                self._settle(outcomes, is_left, weight)
-                self._learn(*_balanced(outcomes, is_left, weight))
+            low_order, ex_post = self._low_order_ledgers(outcomes, is_left, weight, self._bounds(outcomes))
+            self._books = replace(self._books, low_order=low_order, low_order_ex_post=ex_post)
+            return
+        with one_thread():
+            self._settle(outcomes, is_left, weight)
+            self._share(*_balanced(outcomes, is_left, weight))
+
+    def _share(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+        """Let the learner see a batch that all games have in common."""
+        if self._view is not None and not self._only_low_order and not self.is_about_rounding:
+            self._view.observe(outcomes, is_left, self._ensemble.combining)
 
     def _learn(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         if not self._only_low_order:
-            if self._view is not None and not self.is_about_rounding:
-                self._view.observe(outcomes, is_left, self._ensemble.combining)
             self._ensemble.observe(outcomes, is_left)
             self._structural.observe(outcomes, is_left)
         if self._low_order is not None:
             self._low_order.observe(outcomes, is_left)
-
-    def _bet_on_low_order(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
-        low_order, ex_post = self._low_order_ledgers(outcomes, is_left, weight, self._bounds(outcomes))
-        self._books = replace(self._books, low_order=low_order, low_order_ex_post=ex_post)
-        self._learn(*_balanced(outcomes, is_left, weight))
 
     @property
     def only_failures(self) -> bool:
