@@ -47,12 +47,12 @@ _GROWTH = 1.5
 _OPEN_PLACES = 24
 """Pairs that the screening may add."""
 
-_OPEN_SHARE = 1 / 8
-"""The part of the wealth that is set aside for these pairs, in equal shares: it costs the other pairs 0.13 nats. The
+_OPEN_SHARE = 1 / 4
+"""The part of the wealth that is set aside for these pairs, in equal shares: it costs the other pairs 0.29 nats. The
 share of a place that stays empty is not bet."""
 
 _FLATNESS = 3
-"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
+"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of eight the first pays 1.5 nats and the last 2.7, not 2.1."""
 
 _REFERENCES = 48
 """Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
@@ -104,7 +104,8 @@ class Campaign:
         The claim.
     pairs : sequence of (left, right)
         Pairs to play on, the most promising first: a pair's weight and its part of the calls that look for a leak
-        fall with its place.
+        fall with its place. If there are `further` ones, the first eight are played on, and the screening looks at the
+        others before those: a game takes far more calls and time than a look.
     seed : int
         Determines every random number.
     ignored : frozenset of str
@@ -146,23 +147,24 @@ class Campaign:
         self.claim = claim
         self._seed, self._ignored, self.draws_apart, self._low_order = seed, ignored, apart, low_order
         self._makes_many = makes_many
+        first_further = None if further is None else next(further, None)
+        at_once = len(pairs) if first_further is None else _TOGETHER
+        self._compares = len(pairs) > 1 or first_further is not None
         self._pools = len(pairs) > 1 and not isinstance(claim, ExPost) and low_order != "alone"
         self._common = CommonLearner(unit_of(pairs))
         self._pool = Pool()
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
-        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
+        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs[:at_once])]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
         self._moments = audited(claim).moments(claim.in_float64())
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
-        first_further = None if further is None else next(further, None)
-        self._compares = len(pairs) > 1 or first_further is not None
         self._screening: Screening | None = None
         self._nearby, self._varied = nearby, set[int]()
         if further is not None and first_further is not None:
-            candidates = chain([first_further], further)
+            candidates = chain(pairs[at_once:], [first_further], further)
             self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
-        self.weights = _falling_weights(len(pairs))
+        self.weights = _falling_weights(len(self.games))
         if self._screening is not None:
             open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
