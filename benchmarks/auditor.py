@@ -144,7 +144,7 @@ def time_to_pass(row: Row, threshold: float, *, seed: int, alpha: float) -> Pass
     campaign = Campaign(mechanism.claims[0], pairs, seed=seed, ignored=ignored)
     while campaign.calls < FLOAT_CALLS:
         campaign.play_round(lambda draws: [sample_side(mechanism.sample, draw) for draw in draws])
-        if campaign.epsilon_lower(alpha) >= threshold:
+        if campaign.evidence.epsilon_lower(alpha) >= threshold:
             return Passed(seed, campaign.calls, time.process_time() - start)
     return Passed(seed, None, time.process_time() - start)
 

@@ -144,12 +144,12 @@ def audit(mechanism: Audited, seed: int, calls: int, most_pairs: int | None = No
         campaign.play_round(
             lambda draws: [sample_side(mechanism.sample, draw) for draw in draws], most_calls=calls - campaign.calls
         )
-        evidence = campaign.log_evidence()
+        evidence = campaign.evidence.log_value()
         peak = max(peak, evidence)
         alone = max(alone, *(game.rough_log_wealths(*at_the_claim).max() for game in campaign.games if game.calls))
         # the claim is a point of the grid: a bound above it needs nearly that much evidence against the claim
         if evidence >= -math.log(LEVELS[0]) - 0.5:
-            exceeds = exceeds or campaign.bounds(LEVELS[0])["epsilon"] > claim.epsilon
+            exceeds = exceeds or campaign.evidence.bounds(LEVELS[0])["epsilon"] > claim.epsilon
     return Run(peak, exceeds, float(alone), time.process_time() - clock)
 
 

@@ -108,7 +108,7 @@ def play(campaign: Campaign, pair: KnownPair, most_calls: int | None = None) -> 
 def calls_to_reject(pair: KnownPair, seed: int) -> int:
     """Play until the claim is refuted, for `MOST_CALLS` at most."""
     campaign = campaign_on(pair, seed)
-    while campaign.log_evidence() < -math.log(ALPHA) and campaign.calls < MOST_CALLS:
+    while campaign.evidence.log_value() < -math.log(ALPHA) and campaign.calls < MOST_CALLS:
         play(campaign, pair)
     return campaign.calls
 
@@ -118,7 +118,7 @@ def evidence(pair: KnownPair, seed: int, calls: int) -> float:
     campaign = campaign_on(pair, seed)
     while campaign.calls < calls:
         play(campaign, pair, calls - campaign.calls)
-    return campaign.log_evidence()
+    return campaign.evidence.log_value()
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ def evidence(claim: Claim, setting: Setting, violating: Draw, obeying: Draw, *, 
         lambda draws: [sample_side(sample, draw) for draw in draws], most_calls=calls - campaign.calls
     ):
         pass
-    return campaign.log_evidence()
+    return campaign.evidence.log_value()
 
 
 def numbered_pairs() -> Iterator[tuple[Array, Array]]:

@@ -50,7 +50,7 @@ def calls_to_refute(mass: float, seed: int, most: float) -> int | None:
     target, campaign = leaking(mass), Campaign(CLAIM, [PAIR], seed=seed, ignored=frozenset({LOWEST_BIT}))
     while campaign.calls < most:
         campaign.play_round(lambda draws: [sample_side(target, draw) for draw in draws])
-        if campaign.log_evidence() >= math.log(1 / ALPHA):
+        if campaign.evidence.log_value() >= math.log(1 / ALPHA):
             return campaign.calls
     return None
 

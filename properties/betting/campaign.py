@@ -1,15 +1,12 @@
 """A campaign: one claim, many pairs, one error budget.
 
-The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
-paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
-enough that the last pair pays little more than with equal ones. One more share bets on the calls of all pairs, by what
-they have in common (:mod:`dpassay.properties.betting.pool`). Against a stronger claim than the one at issue the
-wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
-at the same level; the evidence against the claim itself is those fifteen parts.
+The calls go in rounds to the games that promise most, and a screening finds further pairs. What the games prove says
+:mod:`dpassay.properties.betting.evidence`; the weights of its mixture are fixed here, before the first call. They fall
+with the place of a pair in the list, slowly enough that the last pair pays little more than with equal ones.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 import numpy as np
@@ -18,17 +15,13 @@ from numpy.typing import NDArray
 from dpassay.arguments import UsageError
 from dpassay.claims import Claim, ExPost
 from dpassay.properties.betting.allocation import Allocation
-from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
+from dpassay.properties.betting.evidence import CampaignEvidence, Float64Evidence, claimed_row
 from dpassay.properties.betting.exchangeability import shares_noise
-from dpassay.properties.betting.families import ClaimFamily
 from dpassay.properties.betting.game import FIRST_BATCH, Batch, LowOrder, PairGame
 from dpassay.properties.betting.pool import POOL_SHARE, Pool
 from dpassay.properties.betting.screening import Point, Screening
-from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.learners.moves import CommonLearner, unit_of
-from dpassay.properties.log_domain import logsumexp
-from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.batch import Outcomes
 
 __all__ = ["Campaign", "RunDraws"]
@@ -52,7 +45,7 @@ _OPEN_SHARE = 1 / 4
 share of a place that stays empty is not bet."""
 
 _FLATNESS = 3
-"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of eight the first pays 1.5 nats and the last 2.7, not 2.1."""
+"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 8 the first pays 1.5 nats and the last 2.7, not 2.1."""
 
 _REFERENCES = 48
 """Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
@@ -72,9 +65,6 @@ _LOOKED_AT = 4
 _FRESH_INDEX = 1 << 20
 """The offset of the indices of games that draw outcomes one by one: their seeds are fresh."""
 
-_POOR = 6.0
-"""Nats below the best pair from which on a pair is left out of a bound: some dozens of such pairs add 0.1 nats."""
-
 _FEW_PAIRS = 2
 """With at most this many pairs the first batches stay small: their outcomes are the only ones to learn from."""
 
@@ -84,9 +74,6 @@ _UNHURRIED = 1024
 _SLOW_GROWTH, _SMALLEST_BATCH = 8, 8
 """Such a batch has one call for this many before it, and at least this number: fewer and larger batches take less time
 and refute after more calls; batches of 4 calls took more of both."""
-
-MOMENTS_SHARE = 1 / 4
-"""The share of the wealth that bets on Renyi moments, if the claim bounds some."""
 
 
 def _falling_weights(count: int) -> Array:
@@ -115,8 +102,8 @@ class Campaign:
     nearby : callable, optional
         Returns variations of a pair; the screening looks at those of a pair that leads beyond the claim.
     low_order : {"none", "beside", "alone"}
-        Whether the low-order bits of floats are a question of their own: see `PairGame`. Evidence and bounds then
-        speak of the ideal mechanism, `float64_evidence` and `float64_epsilon_lower` of the floats.
+        Whether the low-order bits of floats are a question of their own: see `PairGame`. Those of `evidence` then
+        speak of the ideal mechanism, those of `float64` of the floats.
     apart : bool
         Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
         turn out to share noise, and then begins anew: what was won before is not evidence.
@@ -152,32 +139,40 @@ class Campaign:
         self._compares = len(pairs) > 1 or first_further is not None
         self._pools = len(pairs) > 1 and not isinstance(claim, ExPost) and low_order != "alone"
         self._common = CommonLearner(unit_of(pairs))
-        self._pool = Pool()
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
-        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs[:at_once])]
-        self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
-        self._moments = audited(claim).moments(claim.in_float64())
-        self._claimed = next((family for family in self._families if family.claimed >= 0), None)
-        self._plan = self._plan_pilot()
+        self.weights = _falling_weights(len(pairs[:at_once]))
+        if first_further is not None:
+            open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
+            self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
+        self.weights = (1 - self.pool_share) * self.weights
+        self._begin(pairs[:at_once])
         self._screening: Screening | None = None
         self._nearby, self._varied = nearby, set[int]()
         if further is not None and first_further is not None:
             candidates = chain(pairs[at_once:], [first_further], further)
             self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
-        self.weights = _falling_weights(len(self.games))
-        if self._screening is not None:
-            open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
-            self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
-        self.weights = (1 - self.pool_share) * self.weights
-        self._references = self._spread_references()
-        self._forget_records()
 
-    def _forget_records(self) -> None:
-        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(self.games)
+    def _begin(self, pairs: Sequence[tuple[Array, Array]]) -> None:
+        """Open the games on the first pairs, and their books."""
+        self._pool = Pool()
+        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
+        self.evidence = CampaignEvidence(self.claim, self.games, self.weights, self._pool if self._pools else None)
+        self.float64 = Float64Evidence(self.claim, self.evidence)
+        self._plan = self._plan_pilot()
         self._to_compare: set[int] = set()
-        references = self._references.size if self._compares else 0
-        self._allocation = Allocation(self.weights, references or 1)
+        self._references = self._spread_references()
+        self._allocation = Allocation(self.weights, max(1, self._references.size if self._compares else 0))
         self._allocation.add(len(self.games))
+
+    @property
+    def pool_share(self) -> float:
+        """The share of the wealth that bets on all pairs together; none on a single pair or for ex-post claims."""
+        return POOL_SHARE if self._pools else 0.0
+
+    @property
+    def ideal_calls(self) -> int:
+        """Calls that count for the ideal mechanism: all but those on pairs whose evidence is about rounding."""
+        return self.calls - sum(game.calls for game in self.games if game.is_about_rounding)
 
     @property
     def calls(self) -> int:
@@ -204,9 +199,10 @@ class Campaign:
 
     def _points(self) -> list[Point]:
         """Return a few points of the curve that the claim implies; an ex-post claim is compared with equality."""
-        if self._claimed is None:
+        claimed = self.evidence.claimed
+        if claimed is None:
             return [(0.0, 0.0)]
-        epsilon, delta = (curve[self._claimed.claimed] for curve in (self._claimed.epsilon, self._claimed.delta))
+        epsilon, delta = claimed.epsilon[claimed.claimed], claimed.delta[claimed.claimed]
         chosen = dict.fromkeys((0, len(epsilon) // 2, len(epsilon) - 1))
         return [(float(epsilon[k]), float(delta[k])) for k in chosen]
 
@@ -217,7 +213,7 @@ class Campaign:
         """
         if self._screening is None or len(self.games) == len(self.weights):
             return False
-        for leader in set(self._allocation.beyond(self._ideal)) - self._varied:
+        for leader in set(self._allocation.beyond(self.evidence.ideal)) - self._varied:
             self._varied.add(leader)
             self._screening.look_near(self._nearby((self.games[leader].left, self.games[leader].right)))
         draws = self._screening.due(self.calls)
@@ -238,7 +234,6 @@ class Campaign:
     def _add(self, pair: tuple[Array, Array]) -> None:
         index = len(self.games)
         self.games.append(self._new_game(index, pair))
-        self._claim_wealths.append((0, 0.0))
         self._allocation.add()
         self._plan.append([index])
 
@@ -285,7 +280,7 @@ class Campaign:
         """Begin anew with calls of size 1 where the outcomes of one call are not independent."""
         if self.draws_apart or self.calls < _FIRST_LOOK:
             return
-        evidence = max(wealth for _, wealth in self._claim_wealths)
+        evidence = max(self.evidence.claim_wealth(k) for k in range(len(self.games)))
         if self.calls < self._look_at and evidence < self._looked_at + 1:
             return
         self._look_at, self._looked_at = math.ceil(_LOOK_AGAIN * self.calls), max(evidence, 0.0)
@@ -294,11 +289,9 @@ class Campaign:
             self._begin_apart()
 
     def _begin_apart(self) -> None:
-        self._common, self._pool = CommonLearner(self._common.unit), Pool()
+        self._common = CommonLearner(self._common.unit)
         self._void_calls, self.draws_apart = sum(game.calls for game in self.games), True
-        self.games = [self._new_game(k, (game.left, game.right)) for k, game in enumerate(self.games)]
-        self._plan = self._plan_pilot()
-        self._forget_records()
+        self._begin([(game.left, game.right) for game in self.games])
 
     @property
     def is_hopeless(self) -> bool:
@@ -347,25 +340,25 @@ class Campaign:
 
     def _spread_references(self) -> NDArray[np.intp]:
         """Return rows of the claimed family at which pairs are compared, none for an ex-post claim."""
-        if self._claimed is None:
+        if self.evidence.claimed is None:
             return np.empty(0, dtype=np.intp)
-        count = _COSTLY_REFERENCES if self._claimed.delta.any() else _REFERENCES
-        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
+        count = _COSTLY_REFERENCES if self.evidence.claimed.delta.any() else _REFERENCES
+        return np.unique(np.linspace(0, len(self.evidence.claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
         """Note the evidence of a game against the claim and against equality; what compares it may wait."""
         game = self.games[index]
         told = float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0]) if self._compares else 0.0
-        self._allocation.note(index, game.calls, self._claim_wealth(index), told)
+        self._allocation.note(index, game.calls, self.evidence.claim_wealth(index), told)
         self._to_compare.add(index)
 
     def _shares(self) -> Array:
         """Return the share of the calls that each pair is to have, once all that were played are compared."""
         for index in sorted(self._to_compare):
             game = self.games[index]
-            wealth = np.array([self._claim_wealth(index)])
-            if self._compares and self._claimed is not None:
-                wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
+            wealth = np.array([self.evidence.claim_wealth(index)])
+            if self._compares and self.evidence.claimed is not None:
+                wealth = self.evidence.family_wealth(self.evidence.claimed, game, self._references, is_rough=True)
             foremost = self._foremost_wealth(game) if self._compares else 0.0
             self._allocation.compare(index, game.calls, wealth, foremost)
         self._to_compare.clear()
@@ -373,179 +366,17 @@ class Campaign:
 
     def _foremost_wealth(self, game: PairGame) -> float:
         """Return the largest wealth of a kind of bets against the claim, without its share: a guide, no evidence."""
-        if self._claimed is None:
+        if self.evidence.claimed is None:
             return 0.0
-        part = self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
+        part = self.evidence.claimed.rows(claimed_row(self.evidence.claimed))
         found = game.rough_log_wealths(part.epsilon.ravel(), part.delta.ravel())
         return max(float(part.mix(logs)[0]) for logs in found)
-
-    # --- wealth and bounds --------------------------------------------------------------------------------------
-
-    def _claim_wealth(self, index: int) -> float:
-        """Return the logarithm of the wealth of a game against the claim, computed once for its calls so far."""
-        game = self.games[index]
-        if self._claim_wealths[index][0] != game.calls:
-            self._claim_wealths[index] = game.calls, self._computed_claim_wealth(game)
-        return self._claim_wealths[index][1]
-
-    def _computed_claim_wealth(self, game: PairGame) -> float:
-        if isinstance(self.claim, ExPost):
-            return game.log_wealth_ex_post()
-        assert self._claimed is not None
-        only = slice(self._claimed.claimed, self._claimed.claimed + 1)
-        wealth = float(self._family_wealth(self._claimed, game, only)[0])
-        if not self._moments:
-            return wealth
-        shares = [math.log1p(-MOMENTS_SHARE), *[math.log(MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
-        parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
-        return float(logsumexp(np.add(parts, shares))) - 2.0**-44
-
-    def _family_wealth(
-        self,
-        family: ClaimFamily,
-        game: PairGame,
-        rows: slice | NDArray[np.intp] = slice(None),
-        *,
-        is_rough: bool = False,
-    ) -> Array:
-        part = family.rows(rows)
-        if self._compares_pairs and not part.delta.any():
-            return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
-        wealth = game.rough_log_wealth if is_rough else game.log_wealth
-        return part.mix(wealth(part.epsilon.ravel(), part.delta.ravel()))
-
-    @property
-    def tests_ideal(self) -> bool:
-        """Return whether any evidence counts for the ideal mechanism."""
-        return bool(self._ideal)
-
-    @property
-    def ideal_calls(self) -> int:
-        """Calls that count for the ideal mechanism: all but those on pairs whose evidence is about rounding."""
-        return self.calls - sum(game.calls for game in self.games if game.is_about_rounding)
-
-    @property
-    def _ideal(self) -> list[int]:
-        """Return the places of the games whose evidence counts for the ideal mechanism; the others are left out."""
-        return [k for k, game in enumerate(self.games) if game.calls and not game.is_about_rounding]
-
-    def _rich(self, family: ClaimFamily, rows: slice) -> list[int]:
-        """Return the games that matter to a bound at some claims: the others are left out, on the safe side.
-
-        They are as good as the best one, but for `_POOR`, at the first, the middle or the last of the claims.
-        """
-        played = self._ideal
-        some = np.unique([rows.start, (rows.start + rows.stop - 1) // 2, rows.stop - 1])
-        if len(played) == 1 or rows.stop - rows.start <= len(some):
-            return played
-        rough = np.array([self._family_wealth(family, self.games[k], some, is_rough=True) for k in played])
-        rough += np.log(self.weights[played])[:, None]
-        return [
-            k for k, matters in zip(played, (rough >= rough.max(axis=0) - _POOR).any(axis=1), strict=True) if matters
-        ]
 
     @property
     def _leads(self) -> list[int]:
         """Return the places of the games that may have most of the calls."""
         return [k for k, game in enumerate(self.games) if not game.is_about_rounding]
 
-    def _weighted(self, wealth: Mapping[int, Array]) -> Array:
-        """Mix the wealth of the pairs that were played.
-
-        One that was not played yet keeps its share; it is left out, on the safe side.
-        """
-        weights = np.log(self.weights[list(wealth)])[:, None]
-        mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
-        return mixed
-
-    def log_evidence(self) -> float:
-        """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
-        played = {k: np.array([self._claim_wealth(k)]) for k in self._ideal}
-        if not played:
-            return 0.0
-        wealth = self._weighted(played)
-        if self._pools and self._claimed is not None:
-            wealth = self._with_pool(
-                wealth, self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
-            )
-        return float(wealth[0]) + math.log1p(-OWN_SHARE)
-
-    @property
-    def pool_share(self) -> float:
-        """The share of the wealth that bets on all pairs together; none on a single pair or for ex-post claims."""
-        return POOL_SHARE if self._pools else 0.0
-
-    def pool_log_wealth(self, epsilon: Array, delta: Array) -> Array:
-        """Return the logarithm of the wealth that bets on all pairs, without its share, against each claim."""
-        ledgers, aside = list[Ledger](), list[Ledger]()
-        for game in self.games:
-            if game.common_ledger.calls:
-                (aside if game.is_about_rounding else ledgers).append(game.common_ledger)
-        return self._pool.log_wealth(epsilon, delta, ledgers, aside)
-
-    def _with_pool(self, wealth: Array, part: ClaimFamily) -> Array:
-        """Add the share of the pool to the wealth of the pairs by themselves, against some claims."""
-        if not self._pools:
-            return wealth
-        pool = part.mix(self.pool_log_wealth(part.epsilon.ravel(), part.delta.ravel()))
-        return np.asarray(np.logaddexp(wealth, pool + math.log(POOL_SHARE)) - 2.0**-44)
-
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
-        return self.games[self._allocation.best(self._ideal)]
-
-    def bounds(self, alpha: float) -> dict[str, float]:
-        """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
-
-        For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
-        """
-        return {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
-
-    def epsilon_lower(self, alpha: float) -> float:
-        """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""
-        return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
-
-    def _bound(self, family: ClaimFamily, needed: float) -> float:
-        if not self._ideal:
-            return 0.0
-
-        def own(rows: slice) -> Array:
-            rich = self._rich(family, rows)
-            wealth = self._weighted({k: self._family_wealth(family, self.games[k], rows) for k in rich})
-            return self._with_pool(wealth, family.rows(rows))
-
-        return lower_bound(family, needed, self.log_evidence(), own)
-
-    # --- the float64 question -----------------------------------------------------------------------------------
-
-    def float64_evidence(self) -> float:
-        """Return the logarithm of the e-value against the claim in float64, where that is a question of its own."""
-        played = {k: self._float64_wealth(game) for k, game in enumerate(self.games) if game.calls}
-        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE) if played else 0.0
-
-    def _float64_wealth(self, game: PairGame) -> Array:
-        if isinstance(self.claim, ExPost):
-            return np.array([game.log_wealth_float64_ex_post()])
-        assert self._claimed is not None
-        return self._float64_family_wealth(
-            self._claimed, game, slice(self._claimed.claimed, self._claimed.claimed + 1)
-        )
-
-    def _float64_family_wealth(self, family: ClaimFamily, game: PairGame, rows: slice) -> Array:
-        part = family.rows(rows)
-        return part.mix(game.log_wealth_float64(part.epsilon.ravel(), part.delta.ravel()))
-
-    def float64_epsilon_lower(self, alpha: float) -> float:
-        """Return the lower confidence bound on epsilon in float64 at level 1 - alpha."""
-        family = next(each for each in self._families if each.parameter == "epsilon")
-
-        played = {k: game for k, game in enumerate(self.games) if game.calls}
-
-        def own(rows: slice) -> Array:
-            return self._weighted({k: self._float64_family_wealth(family, game, rows) for k, game in played.items()})
-
-        return lower_bound(family, -math.log(alpha), self.float64_evidence(), own) if played else 0.0
-
-    def best_float64_game(self) -> PairGame:
-        """Return the game with the most evidence against the claim in float64."""
-        return max((game for game in self.games if game.calls), key=lambda game: float(self._float64_wealth(game)[0]))
+        return self.games[self._allocation.best(self.evidence.ideal)]

@@ -92,7 +92,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Lesson:
-    """A batch that the learners of a game have not seen yet; `is_shared`: the one that all games have in common has."""
+    """A batch that the learners of a game have not seen; `is_shared`: the one that all games have in common has."""
 
     outcomes: Outcomes
     is_left: NDArray[np.bool_]
@@ -239,7 +239,7 @@ class PairGame:
         self.groups = [*self.groups, batch.groups()][-len(self.archive) :]
 
     def _learn_what_waits(self) -> None:
-        """Let the learners see the last batch: most games are left at some time, and need not learn from their last."""
+        """Let the learners see the last batch: most games are left at some time, and never learn from theirs."""
         if self._waiting is None:
             return
         lesson, self._waiting = self._waiting, None

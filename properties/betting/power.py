@@ -54,7 +54,7 @@ from dpassay.claims import Claim
 from dpassay.properties.betting.allocation import EVERYONES
 from dpassay.properties.betting.books import COMMON_SHARE, KEPT, STRUCTURAL_SHARE
 from dpassay.properties.betting.bounds import OWN_SHARE
-from dpassay.properties.betting.campaign import MOMENTS_SHARE
+from dpassay.properties.betting.evidence import MOMENTS_SHARE
 from dpassay.properties.betting.game import FIRST_BATCH
 from dpassay.properties.betting.scales import LeastGain, Scale
 from dpassay.properties.betting.wealth import process_shares

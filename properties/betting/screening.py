@@ -200,7 +200,7 @@ def _table(points: list[Point], samples: int) -> Array:
 
     There are far more events than different counts of them.
     """
-    counts = np.arange(samples + 1)
+    counts = np.arange(samples + 1.0)
     evidence = [evidence_beyond(counts[:, None], counts[None, :], samples, *point) for point in points]
     return np.asarray(np.max(evidence, axis=0))
 

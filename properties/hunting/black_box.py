@@ -150,7 +150,7 @@ def sample_pairs(
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
-    if not campaign.tests_ideal:
+    if not campaign.evidence.ideal:
         notes.append(ROUNDING_EVERYWHERE)
     if is_void(stopped, notes):
         return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
@@ -252,7 +252,7 @@ def _play(
             return StopReason.CALLS
         if campaign.is_blind:
             raise UsageError(*notes_on_reading(campaign.games))
-        evidence = campaign.log_evidence()
+        evidence = campaign.evidence.log_value()
         if refuted_after is None and attribution.is_refuted(campaign):
             refuted_after = campaign.calls
         if progress is not None:
@@ -281,19 +281,19 @@ class _ThriftyBound:
     def now(self) -> float:
         before = time.perf_counter()
         if self._spent <= _SHARE_FOR_DISPLAY * (before - self._began):
-            self._bound = self._campaign.epsilon_lower(self._alpha)
+            self._bound = self._campaign.evidence.epsilon_lower(self._alpha)
             self._spent += time.perf_counter() - before
         return self._bound
 
 
 def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
-    evidence = campaign.log_evidence()
+    evidence = campaign.evidence.log_value()
     violated = evidence >= -math.log(task.ideal_alpha)
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
         verdict=HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
-        bounds=bounds_of(task.claim, campaign.bounds(task.ideal_alpha)),
+        bounds=bounds_of(task.claim, campaign.evidence.bounds(task.ideal_alpha)),
         evidence=Evidence.SAMPLED,
         scope=Scope.SAMPLES,
         alpha=task.alpha,

@@ -141,7 +141,7 @@ class Confirmation:
                 drawn = [ask(sampler, carry_out, draw, task.call_timeout_seconds)[0] for draw in batch.draws]
             game.enter(batch, drawn)
             self.spent += size
-            if campaign.log_evidence() >= _SEEN_AGAIN:
+            if campaign.evidence.log_value() >= _SEEN_AGAIN:
                 return True
         return False
 
@@ -170,7 +170,7 @@ class Attribution:
         The evidence of a pair that depends on rounding counts for float64 only from then on; the next one is tried.
         """
         needed = -math.log(self._task.ideal_alpha)
-        while campaign.log_evidence() >= needed:
+        while campaign.evidence.log_value() >= needed:
             game = campaign.best_game()
             if game is self._confirmed:
                 return True

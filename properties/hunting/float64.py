@@ -44,14 +44,14 @@ def float64_result(task: Task, campaign: Campaign) -> Float64Result | None:
     """
     if not campaign.calls:
         return None
-    if campaign.float64_evidence() < -math.log(task.float64_alpha):
+    if campaign.float64.log_value() < -math.log(task.float64_alpha):
         verdict, witness, is_same = HuntVerdict.NOT_REFUTED, None, False
     else:
-        verdict, game = HuntVerdict.VIOLATED, campaign.best_float64_game()
+        verdict, game = HuntVerdict.VIOLATED, campaign.float64.best_game()
         witness = measured_witness(game, task.claim, low_order=True)
-        is_ideal = campaign.log_evidence() >= -math.log(task.ideal_alpha)
+        is_ideal = campaign.evidence.log_value() >= -math.log(task.ideal_alpha)
         is_same = is_ideal and not game.is_about_rounding and not _is_of_bits(witness.event, game)
-    lower = campaign.float64_epsilon_lower(task.float64_alpha)
+    lower = campaign.float64.epsilon_lower(task.float64_alpha)
     return Float64Result(verdict, lower, Evidence.SAMPLED, campaign.calls, witness, is_same)
 
 

@@ -79,12 +79,12 @@ def asked_for_many(
 
     with kept_global_generators():
         try:
-            while campaign.log_evidence() < needed and time.monotonic() < deadline:
+            while campaign.evidence.log_value() < needed and time.monotonic() < deadline:
                 if not campaign.play_round(run, most_calls=_MOST_CALLS - campaign.calls):
                     break
         except (UsageError, CallTimeoutError, SamplerLostError, WorkersLostError) as error:
             return _undecided(result, f"{DIFFERS_IN_BATCHES}: {error}")
-    return result if campaign.log_evidence() < needed else _undecided(result, DIFFERS_IN_BATCHES)
+    return result if campaign.evidence.log_value() < needed else _undecided(result, DIFFERS_IN_BATCHES)
 
 
 def _undecided(result: HuntResult, note: str) -> HuntResult:

@@ -268,7 +268,7 @@ class _Trials:
         while game.calls < self._patience and self.spent < self._most:
             size = max(FIRST_BATCH, min(game.calls // 2, game.largest_batch))
             self._enter(game, min(size, self._patience - game.calls))
-            evidence = campaign.log_evidence()
+            evidence = campaign.evidence.log_value()
             if evidence >= needed:
                 return True
             # with half of its calls a pair has to have an eighth of what it needs, or it is given up

@@ -226,9 +226,9 @@ def test_a_campaign_mixes_its_pairs() -> None:
         campaign.play_round(lambda draws: run_draws(list(draws)))
     wealth = [float(game.log_wealth(0.2, 0.0)[0]) for game in campaign.games]
     mixed = sum(share * math.exp(part) for share, part in zip(campaign.weights, wealth, strict=True))
-    mixed += campaign.pool_share * math.exp(campaign.pool_log_wealth(np.array([0.2]), np.zeros(1))[0])
+    mixed += campaign.pool_share * math.exp(campaign.evidence.pool_log_wealth(np.array([0.2]), np.zeros(1))[0])
     assert float(campaign.weights.sum()) + campaign.pool_share <= 1 + ROUNDING
-    assert campaign.log_evidence() <= math.log(mixed * 15 / 16)
+    assert campaign.evidence.log_value() <= math.log(mixed * 15 / 16)
 
 
 # --- a gambler, call by call: randomised response at the claim itself, and he believes in four times the loss-----

@@ -63,9 +63,9 @@ def test_the_only_pair_that_leaks_leads_wherever_it_stands(planted: int) -> None
     play(campaign, runs(leaks_on(planted)), 110_000)
     assert campaign.games[planted].calls - before > 15_000  # most of what was spent
     assert campaign.best_game() is campaign.games[planted]
-    assert campaign.log_evidence() > math.log(1e9)
+    assert campaign.evidence.log_value() > math.log(1e9)
     # the truth is log(0.5 / 0.2): a bound above it at this level is an event of probability 1e-9
-    assert 0.6 < campaign.bounds(1e-9)["epsilon"] <= math.log(2.5)
+    assert 0.6 < campaign.evidence.bounds(1e-9)["epsilon"] <= math.log(2.5)
 
 
 def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
@@ -77,14 +77,14 @@ def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
     play(campaign, runs(two_leaks), 100_000)
     calls = [game.calls for game in campaign.games]
     assert calls[20] == max(calls)
-    assert campaign.bounds(0.05)["epsilon"] > math.log(0.5 / 0.4)  # more than the first pair could ever show
+    assert campaign.evidence.bounds(0.05)["epsilon"] > math.log(0.5 / 0.4)  # more than the first pair could ever show
 
 
 def test_calls_follow_rare_events_that_their_share_of_the_wealth_still_hides(monkeypatch: pytest.MonkeyPatch) -> None:
     compared, compare = [], Allocation.compare
 
     def comparing(self: Allocation, index: int, calls: int, wealth: Array, foremost: float = 0.0) -> None:
-        compared.append((campaign._claim_wealth(index), foremost))
+        compared.append((campaign.evidence.claim_wealth(index), foremost))
         compare(self, index, calls, wealth, foremost)
 
     def leaks_rarely(data: Array, size: int, rng: np.random.Generator) -> Array:
@@ -129,11 +129,11 @@ def test_a_rare_exception_on_both_sides_does_not_hide_what_was_won(way: str) -> 
     campaign = Campaign(CLAIM, PAIRS[:1], seed=0)
     play(campaign, runs(fails_once), 90_000)
     assert campaign.games[0].failures > 1000  # the calls of the batch
-    assert campaign.log_evidence() > 0
+    assert campaign.evidence.log_value() > 0
     before = Campaign(CLAIM, PAIRS[:1], seed=0)
     asked = 60_000
     play(before, runs(fails_once), 60_000)
-    assert campaign.log_evidence() > before.log_evidence() - 8
+    assert campaign.evidence.log_value() > before.evidence.log_value() - 8
 
 
 def test_no_pair_is_left_out_for_long() -> None:
@@ -152,11 +152,11 @@ def test_a_pair_not_yet_played_keeps_its_share() -> None:
         float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) + math.log(weight)
         for game, weight in zip(campaign.games, campaign.weights, strict=True)
     ]
-    pooled = math.log(POOL_SHARE) + float(campaign.pool_log_wealth(np.array([CLAIM.epsilon]), np.zeros(1))[0])
+    pooled = math.log(POOL_SHARE) + float(campaign.evidence.pool_log_wealth(np.array([CLAIM.epsilon]), np.zeros(1))[0])
     of_the_played = float(logsumexp([*(parts[k] for k in played), pooled])) + OWN
     # a game that was not played has a wealth of 1, less what rounding takes
-    assert of_the_played - 1e-9 <= campaign.log_evidence() <= of_the_played
-    assert campaign.log_evidence() < float(logsumexp([*parts, pooled])) + OWN
+    assert of_the_played - 1e-9 <= campaign.evidence.log_value() <= of_the_played
+    assert campaign.evidence.log_value() < float(logsumexp([*parts, pooled])) + OWN
 
 
 def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are_looked_at_together() -> None:
@@ -164,7 +164,7 @@ def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are
     campaign = Campaign(ApproximateDP(0.1, 1e-3), PAIRS[:3], seed=0)
     play(campaign, runs(leaks_on(1)), 3000)
     alpha = 0.05
-    found = campaign.bounds(alpha)
+    found = campaign.evidence.bounds(alpha)
     weights = np.log(campaign.weights)
 
     def evidence(epsilon: float, delta: float) -> float:
@@ -175,13 +175,13 @@ def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are
     for lower, at in ((found["epsilon"], lambda e: (e, 1e-3)), (found["delta"], lambda d: (0.1, d))):
         assert evidence(*at(lower)) >= -math.log(alpha) - 1e-6
         assert evidence(*at(lower * 1.2)) < -math.log(alpha)
-    assert 0.1 < found["epsilon"] == campaign.epsilon_lower(alpha)
+    assert 0.1 < found["epsilon"] == campaign.evidence.epsilon_lower(alpha)
 
 
 def test_before_the_first_call_nothing_is_refuted() -> None:
     campaign = campaign_on()
-    assert campaign.log_evidence() == 0.0
-    assert campaign.bounds(0.05)["epsilon"] == 0.0
+    assert campaign.evidence.log_value() == 0.0
+    assert campaign.evidence.bounds(0.05)["epsilon"] == 0.0
 
 
 def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
@@ -191,7 +191,11 @@ def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
     def summary(seed: int, run: RunDraws) -> tuple[float, float, list[int]]:
         campaign = campaign_on(seed=seed)
         play(campaign, run, 12_000)
-        return campaign.log_evidence(), campaign.bounds(0.05)["epsilon"], [game.calls for game in campaign.games]
+        return (
+            campaign.evidence.log_value(),
+            campaign.evidence.bounds(0.05)["epsilon"],
+            [game.calls for game in campaign.games],
+        )
 
     first = summary(3, runs(leaks_on(5)))
     assert summary(3, backwards) == first
@@ -223,7 +227,7 @@ def test_an_interruption_leaves_every_game_before_or_after_its_batch() -> None:
         campaign.play_round(interrupted_after(1))  # the first game lacks its right outcomes
     assert [game.calls for game in campaign.games] == before
     assert [float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) for game in campaign.games] == evidence
-    assert campaign.bounds(0.05)["epsilon"] > CLAIM.epsilon
+    assert campaign.evidence.bounds(0.05)["epsilon"] > CLAIM.epsilon
     play(campaign, runs(leaks_on(1)), 30_000)  # and it can go on
     assert campaign.calls == 30_000
 
@@ -244,8 +248,8 @@ def test_evidence_counts_calls_that_were_entered_in_a_game_directly() -> None:
     for _ in range(8):
         batch = campaign.games[0].prepare(500)
         campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.draws])
-    assert campaign.log_evidence() > math.log(1e9)
-    assert campaign.bounds(1e-9)["epsilon"] > CLAIM.epsilon
+    assert campaign.evidence.log_value() > math.log(1e9)
+    assert campaign.evidence.bounds(1e-9)["epsilon"] > CLAIM.epsilon
 
 
 def test_the_first_batch_of_a_pair_is_learnt_from_when_the_second_one_is_bet_on() -> None:
@@ -277,7 +281,7 @@ def test_a_bound_of_nothing_asks_for_the_strongest_claim_alone() -> None:
         asked.append(rows)
         return np.zeros(rows.stop - rows.start)
 
-    family = campaign._families[0]
+    family = campaign.evidence._families[0]
     assert lower_bound(family, math.log(20), 0.0, own) == 0.0
     assert asked == [slice(0, 1)]
     refuted_to_the_third = np.where(np.arange(len(family.grid)) < 3, 10.0, 0.0)

@@ -96,6 +96,6 @@ def gaussian(data: Array, size: int, rng: np.random.Generator) -> Array:
 def test_a_gaussian_is_refuted_that_the_curve_of_the_claim_allows(claim: Claim, times: int) -> None:
     campaign = Campaign(claim, [(np.zeros(1), np.ones(1))], seed=0, ignored=frozenset({LOWEST_BIT}))
     most = times * 2014
-    while campaign.calls < most and campaign.log_evidence() < math.log(20):
+    while campaign.calls < most and campaign.evidence.log_value() < math.log(20):
         campaign.play_round(lambda draws: [sample_side(gaussian, draw) for draw in draws], most_calls=most)
-    assert campaign.log_evidence() >= math.log(20)
+    assert campaign.evidence.log_value() >= math.log(20)

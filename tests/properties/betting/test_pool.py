@@ -63,4 +63,4 @@ def test_a_rare_leak_that_each_pair_shows_a_few_times_is_found_in_all_of_them() 
     ):
         pass
     alone = max(float(game.log_wealth(0.5, 0.0)[0]) for game in campaign.games)
-    assert campaign.log_evidence() > max(alone, 0) + 5
+    assert campaign.evidence.log_value() > max(alone, 0) + 5

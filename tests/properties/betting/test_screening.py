@@ -127,7 +127,7 @@ def test_a_campaign_plays_on_the_pairs_that_are_named_and_counts_every_call() ->
     campaign, sizes = campaign_on(leaks_at(60), 0, 30_000)
     assert sum(sizes) == campaign.calls == 30_000
     assert len(campaign.games) > 2
-    assert campaign.log_evidence() > math.log(1e6)
+    assert campaign.evidence.log_value() > math.log(1e6)
     assert 60.0 in {*campaign.best_game().left, *campaign.best_game().right}
 
 
@@ -168,14 +168,14 @@ def test_false_alarms_stay_below_the_level_although_pairs_are_chosen_by_samples(
         crossed = False
         while campaign.calls < 1200:
             campaign.play_round(lambda draws: [sample_side(attains, draw) for draw in draws])
-            crossed = crossed or campaign.log_evidence() >= math.log(1e5)
+            crossed = crossed or campaign.evidence.log_value() >= math.log(1e5)
         alarms += crossed
     assert alarms < 2
 
 
 def test_the_result_depends_on_seed_and_calls_alone() -> None:
     runs = [campaign_on(leaks_at(60), 3, 6000)[0] for _ in range(2)]
-    assert runs[0].log_evidence() == runs[1].log_evidence()
+    assert runs[0].evidence.log_value() == runs[1].evidence.log_value()
     assert [game.calls for game in runs[0].games] == [game.calls for game in runs[1].games]
     lefts = [[game.left.tolist() for game in run.games] for run in runs]
     assert lefts[0] == lefts[1]

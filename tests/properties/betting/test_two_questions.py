@@ -30,9 +30,9 @@ def campaign_on(base: float, mechanism: Any, *, calls: int = 4_000, **options: A
 
 def test_low_order_bits_are_evidence_on_floats_alone() -> None:
     campaign = campaign_on(0.0, noisy(1.0))
-    assert campaign.float64_evidence() > NEEDED > 5 > campaign.log_evidence()
-    assert campaign.float64_epsilon_lower(1e-6) > 1
-    assert campaign.best_float64_game() is campaign.games[0]
+    assert campaign.float64.log_value() > NEEDED > 5 > campaign.evidence.log_value()
+    assert campaign.float64.epsilon_lower(1e-6) > 1
+    assert campaign.float64.best_game() is campaign.games[0]
 
 
 def test_a_violation_without_low_order_bits_is_evidence_on_the_ideal_mechanism_alone() -> None:
@@ -40,7 +40,7 @@ def test_a_violation_without_low_order_bits_is_evidence_on_the_ideal_mechanism_a
         return np.round((data[0] + rng.laplace(scale=0.3, size=size)) * 2**10) / 2**10
 
     campaign = campaign_on(0.0, on_lattice)
-    assert campaign.log_evidence() > NEEDED > 5 > campaign.float64_evidence()
+    assert campaign.evidence.log_value() > NEEDED > 5 > campaign.float64.log_value()
 
 
 @pytest.mark.parametrize(("base", "is_about_rounding"), [(0.0, False), (1e8, False), (1e9, True), (2.0**51, True)])
@@ -49,32 +49,32 @@ def test_where_rounding_shows_all_evidence_is_on_floats(base: float, is_about_ro
     campaign = campaign_on(base, noisy(0.2))
     [game] = campaign.games
     assert game.is_about_rounding is is_about_rounding
-    assert campaign.tests_ideal is not is_about_rounding
+    assert bool(campaign.evidence.ideal) is not is_about_rounding
     assert (campaign.ideal_calls == 0) is is_about_rounding
-    assert (campaign.log_evidence() > NEEDED) is not is_about_rounding
+    assert (campaign.evidence.log_value() > NEEDED) is not is_about_rounding
     if is_about_rounding:
-        assert campaign.float64_evidence() > NEEDED
-        assert campaign.epsilon_lower(1e-6) == campaign.log_evidence() == 0
+        assert campaign.float64.log_value() > NEEDED
+        assert campaign.evidence.epsilon_lower(1e-6) == campaign.evidence.log_value() == 0
 
 
 def test_without_the_second_question_all_evidence_is_one() -> None:
-    assert campaign_on(2.0**51, noisy(0.2), low_order="none").log_evidence() > NEEDED
+    assert campaign_on(2.0**51, noisy(0.2), low_order="none").evidence.log_value() > NEEDED
 
 
 def test_evidence_that_is_blamed_on_rounding_changes_sides() -> None:
     campaign = campaign_on(0.0, noisy(0.3))
-    before = campaign.float64_evidence()
-    assert campaign.log_evidence() > NEEDED
+    before = campaign.float64.log_value()
+    assert campaign.evidence.log_value() > NEEDED
     campaign.games[0].blame_rounding()
-    assert campaign.log_evidence() == 0
-    assert campaign.float64_evidence() >= before
+    assert campaign.evidence.log_value() == 0
+    assert campaign.float64.log_value() >= before
 
 
 def test_low_order_bits_alone_find_the_same() -> None:
     """Nothing else is bet on: there is no evidence on the ideal mechanism."""
     beside, alone = (campaign_on(0.0, noisy(0.3), low_order=mode, calls=1_000) for mode in ("beside", "alone"))
-    assert alone.float64_evidence() == pytest.approx(beside.float64_evidence(), rel=0.5)
-    assert alone.log_evidence() <= 0 < beside.log_evidence()
+    assert alone.float64.log_value() == pytest.approx(beside.float64.log_value(), rel=0.5)
+    assert alone.evidence.log_value() <= 0 < beside.evidence.log_value()
 
 
 @pytest.mark.parametrize("seed", range(3))

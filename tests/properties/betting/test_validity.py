@@ -81,8 +81,8 @@ def stops_at_the_peak(seed: int) -> bool:
     """Look after every round, in rounds that are the smaller the closer the evidence comes."""
     campaign = Campaign(PureDP(EPSILON), PAIRS, seed=seed)
     while campaign.calls < CALLS:
-        campaign.play_round(run, most_calls=20 if campaign.calls and campaign.log_evidence() > 0 else 150)
-        if campaign.log_evidence() >= THRESHOLD:
+        campaign.play_round(run, most_calls=20 if campaign.calls and campaign.evidence.log_value() > 0 else 150)
+        if campaign.evidence.log_value() >= THRESHOLD:
             return True
     return False
 
@@ -93,7 +93,7 @@ def picks_the_bound_that_errs(seed: int) -> bool:
     worst = 0.0
     while campaign.calls < CALLS:
         campaign.play_round(run, most_calls=250)
-        worst = max(worst, campaign.bounds(ALPHA)["epsilon"])
+        worst = max(worst, campaign.evidence.bounds(ALPHA)["epsilon"])
     return worst > EPSILON
 
 
@@ -134,10 +134,10 @@ def foresees_a_loss_and_stops(seed: int) -> bool:
     try:
         while campaign.calls < CALLS:
             campaign.play_round(peek, most_calls=100)
-            if campaign.log_evidence() >= THRESHOLD:
+            if campaign.evidence.log_value() >= THRESHOLD:
                 return True
     except StoppedError:
-        return campaign.log_evidence() >= THRESHOLD
+        return campaign.evidence.log_value() >= THRESHOLD
     return False
 
 
@@ -211,7 +211,7 @@ def test_sides_are_fair_until_the_evidence_is_one_sided(monkeypatch: pytest.Monk
             campaign.play_round(
                 lambda draws: [sample_side(leaks, draw) for draw in draws], most_calls=calls - campaign.calls
             )
-        return campaign.bounds(ALPHA)["epsilon"], weights
+        return campaign.evidence.bounds(ALPHA)["epsilon"], weights
 
     followed, weights = bound(60_000)
     assert weights[0] == 1 / 2
@@ -242,9 +242,9 @@ def test_before_the_first_call_the_wealth_against_a_claim_is_one(claim: Claim) -
     """Shares of a mixture that summed to more than 1 would show: every part of it begins at 1."""
     campaign = Campaign(claim, PAIRS, seed=0, further=iter([(np.array([3.0]), np.array([4.0]))]))
     assert abs(campaign.weights.sum() + campaign.pool_share - 1) <= 1e-12
-    assert is_one(campaign._computed_claim_wealth(campaign.games[0]))
-    for family in campaign._families:
-        assert is_one(campaign._family_wealth(family, campaign.games[0]))
+    assert is_one(campaign.evidence.claim_wealth_of(campaign.games[0]))
+    for family in campaign.evidence._families:
+        assert is_one(campaign.evidence.family_wealth(family, campaign.games[0]))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.1])

@@ -54,7 +54,7 @@ def alarms(make: Callable[[], Target]) -> tuple[int, int]:
         run, campaign, peak = running(make()), Campaign(PureDP(1.0), BITS, seed=seed), 0.0
         while campaign.calls < CALLS:
             campaign.play_round(run, most_calls=CALLS)
-            peak = max(peak, campaign.log_evidence())
+            peak = max(peak, campaign.evidence.log_value())
         refuted += peak >= -math.log(ALPHA)
         apart += campaign.draws_apart
     return refuted, apart
