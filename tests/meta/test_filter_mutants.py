@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 import pytest
 import sympy as sp
 from flint import arb
 
+from dpassay.lazy import mpmath  # not mpmath itself: what is read late while it is patched would stay so
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.interactions.filter_rules import (
     FullyAdaptiveRule,
