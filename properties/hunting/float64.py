@@ -39,20 +39,22 @@ def float64_result(task: Task, campaign: Campaign) -> Float64Result | None:
     """Return the verdict of a campaign on the floats; None if it made no call.
 
     Bets on the low-order bits see coarse differences as well: of outcomes 0 and 1, one has a lowest bit. Where the
-    ideal mechanism is refuted, and what shows the violation of the floats is no event of low-order bits on a pair at
-    which rounding shows, the two are the same.
+    ideal mechanism is refuted, the outcomes that refute it are floats: the floats violate the claim as well. If that
+    is not shown by an event of low-order bits, or on a pair at which rounding shows, the two violations are the same.
     """
     if not campaign.calls:
         return None
-    if campaign.float64.log_value() < -math.log(task.float64_alpha):
-        verdict, witness, is_same = HuntVerdict.NOT_REFUTED, None, False
-    else:
-        verdict, game = HuntVerdict.VIOLATED, campaign.float64.best_game()
-        witness = measured_witness(game, task.claim, low_order=True)
-        is_ideal = campaign.evidence.log_value() >= -math.log(task.ideal_alpha)
-        is_same = is_ideal and not game.is_about_rounding and not _is_of_bits(witness.event, game)
     lower = campaign.float64.epsilon_lower(task.float64_alpha)
-    return Float64Result(verdict, lower, Evidence.SAMPLED, campaign.calls, witness, is_same)
+    is_ideal = campaign.evidence.log_value() >= -math.log(task.ideal_alpha)
+    if campaign.float64.log_value() < -math.log(task.float64_alpha):
+        if is_ideal:
+            lower = max(lower, campaign.evidence.epsilon_lower(task.ideal_alpha))
+        verdict = HuntVerdict.VIOLATED if is_ideal else HuntVerdict.NOT_REFUTED
+        return Float64Result(verdict, lower, Evidence.SAMPLED, campaign.calls, None, is_ideal)
+    game = campaign.float64.best_game()
+    witness = measured_witness(game, task.claim, low_order=True)
+    is_same = is_ideal and not game.is_about_rounding and not _is_of_bits(witness.event, game)
+    return Float64Result(HuntVerdict.VIOLATED, lower, Evidence.SAMPLED, campaign.calls, witness, is_same)
 
 
 def _is_of_bits(event: str, game: PairGame) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.notions.bounds import words_below
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.spec.verdict import Evidence
 
@@ -105,7 +106,7 @@ def float64_lines(found: "Float64Result") -> list[str]:
     if found.is_same:
         return [f"{reach}: the same violation, which needs neither low-order bits nor rounding"]
     if found.verdict is HuntVerdict.VIOLATED:
-        words = f"{reach}: epsilon >= {found.epsilon_lower:.10g} through low-order bits or rounding"
+        words = f"{reach}: epsilon >= {words_below(found.epsilon_lower)} through low-order bits or rounding"
     elif found.verdict is HuntVerdict.NOT_REFUTED:
         words = f"{reach}: low-order bits and rounding do not refute the claim"
     else:

@@ -218,10 +218,12 @@ class _Work:
         confirmed = self.is_confirmed_exactly(known, pair)
         if confirmed is None:
             modes = ModesOfTraces(self.sampler, self.claim, self.relation, self.seed, lambda: self.left)
-            if not modes.change(pair):
+            depends = modes.change(pair)
+            if depends is False:
                 return known, finding
             self.float64 = finding
-            return known, "the pair that was found depends on the rounding of floats"
+            why = "depends on the rounding of floats" if depends else "was not compared with exact data in the time"
+            return known, f"the pair that was found {why}"
         if confirmed and self._figure_stands(known, finding, pair):
             return known, finding
         exactly = on_exact_data(known)
@@ -338,7 +340,7 @@ class _Work:
         if isinstance(found, Refusal):
             if found.is_final:
                 raise UntraceableError(str(found))
-            return str(found)
+            return str(found) if self.left else self._too_long()  # not that no run ends in the seconds left
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
         self._note_types(found)
         return found

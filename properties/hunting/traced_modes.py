@@ -81,19 +81,29 @@ class ModesOfTraces:
     seed: int
     left: Callable[[], float]
 
-    def change(self, pair: Pair) -> bool:
-        """Return whether a violation at a pair depends on rounding; False where that is not known."""
+    def change(self, pair: Pair) -> bool | None:
+        """Return whether a violation at a pair depends on rounding; None where the time is over before that is known.
+
+        False where the modes are not known, or cannot be traced.
+        """
         if not modes_are_known():
             return False
         try:
             with time_limit(self.left()), precision(BITS):
-                if not all(self._is_refuted(mode, pair) for mode in RoundingMode):
-                    return True
-                close_by = pairs_next_to(pair, self.relation, self.seed)
-                is_sensitive = any(self._differ(other) for other in close_by)
-                return is_sensitive and not all(self._is_refuted(None, other) for other in close_by)
-        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError):
-            return False
+                changes = self._changes(pair)
+        except OutOfTime:
+            return None
+        except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError):
+            changes = False
+        # a trace that ends for want of time counts as one that cannot be made
+        return changes if changes or self.left() > 0 else None
+
+    def _changes(self, pair: Pair) -> bool:
+        if not all(self._is_refuted(mode, pair) for mode in RoundingMode):
+            return True
+        close_by = pairs_next_to(pair, self.relation, self.seed)
+        is_sensitive = any(self._differ(other) for other in close_by)
+        return is_sensitive and not all(self._is_refuted(None, other) for other in close_by)
 
     def _models(self, mode: RoundingMode | None, pair: Pair) -> list[LeafModel]:
         target = self.sampler if mode is None else in_rounding_mode(mode)(self.sampler)

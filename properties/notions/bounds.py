@@ -1,11 +1,19 @@
 """Bounds on the quantities of a claim, and their one text form."""
 
+import decimal
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpassay.properties.contract import HuntRecord
 
-__all__ = ["Bound", "bounds_of_record", "bounds_text"]
+__all__ = ["Bound", "bounds_of_record", "bounds_text", "words_above", "words_below"]
+
+_DIGITS = 10
+"""Significant digits of a bound in the output; JSON has all."""
+
+_NEARLY = 1e-12
+"""A number that lies so close to a short one, relatively, is written out: 1.0000000000000002, not 1.000000001."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +44,8 @@ class Bound:
         return ", ".join([f"{name} {end}" for end in self._ends()]) + explained
 
     def _ends(self) -> list[str]:
-        lower = [] if self.lower is None else [f">= {self.lower:.10g}"]
-        return lower + ([] if self.upper is None else [f"<= {self.upper:.10g}"])
+        lower = [] if self.lower is None else [f">= {words_below(self.lower)}"]
+        return lower + ([] if self.upper is None else [f"<= {words_above(self.upper)}"])
 
 
 def bounds_text(bounds: Iterable[Bound]) -> str:
@@ -67,3 +75,36 @@ def bounds_of_record(record: HuntRecord) -> tuple[Bound, ...]:
 
 def _number(value: float | str | None) -> float | None:
     return None if value is None else float(value)
+
+
+def words_below(value: float) -> str:
+    """Return a lower bound in a few digits, rounded down.
+
+    Examples
+    --------
+    >>> words_below(0.6201145069580544), words_below(0.5)
+    ('0.6201145069', '0.5')
+    """
+    return _rounded(value, decimal.ROUND_FLOOR)
+
+
+def words_above(value: float) -> str:
+    """Return an upper bound in a few digits, rounded up.
+
+    Examples
+    --------
+    >>> words_above(1.3333333333333335), words_above(1.0000000000000002), words_above(float("inf"))
+    ('1.333333334', '1.0000000000000002', 'inf')
+    """
+    return _rounded(value, decimal.ROUND_CEILING)
+
+
+def _rounded(value: float, rounding: str) -> str:
+    nearest = f"{value:.{_DIGITS}g}"
+    if not math.isfinite(value):
+        return nearest
+    exact = decimal.Decimal(value)
+    outward = decimal.Context(prec=_DIGITS, rounding=rounding).create_decimal(exact)
+    if decimal.Decimal(nearest) in {exact, outward}:
+        return nearest
+    return repr(value) if abs(float(nearest) - value) <= _NEARLY * abs(value) else f"{float(outward):.{_DIGITS}g}"

@@ -46,6 +46,10 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         watcher.start()  # in the block: the time may be over before it returns
         yield
+    except Exception as error:  # code in between may have caught the interruption, and raise something of its own
+        if is_over.is_set():
+            raise OutOfTime from error
+        raise
     finally:
         _end(finished, is_over, lock, thread)
         sys.unraisablehook = hook

@@ -143,11 +143,13 @@ def _enclosed(leaf: "Leaf") -> list[float] | None:
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:
+    from dpassay.properties.notions.bounds import words_above, words_below
+
     enclosed = record["probability"]
     return record | {
         "decisions": "\n".join(record["decisions"]),
         "choices": "\n".join(record["choices"]),
-        "probability": None if enclosed is None else f"[{enclosed[0]:.10g}, {enclosed[1]:.10g}]",
+        "probability": None if enclosed is None else f"[{words_below(enclosed[0])}, {words_above(enclosed[1])}]",
     }
 
 
@@ -186,6 +188,8 @@ def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: 
 
 
 def _pair_words(profile: "PairProfile", *, is_one_more: bool) -> str:
-    upper = "" if profile.epsilon_upper is None else f", epsilon <= {profile.epsilon_upper:.10g}"
+    from dpassay.properties.notions.bounds import words_above, words_below
+
+    upper = "" if profile.epsilon_upper is None else f", epsilon <= {words_above(profile.epsilon_upper)}"
     pair = "this pair of inputs (relation add-remove: one has a record more)" if is_one_more else "this pair of inputs"
-    return f"{pair}, in both orders: epsilon >= {profile.epsilon_lower:.10g}{upper}"
+    return f"{pair}, in both orders: epsilon >= {words_below(profile.epsilon_lower)}{upper}"

@@ -73,6 +73,17 @@ def test_a_violation_that_needs_no_bits_is_not_attributed_to_them(kind: type) ->
     assert line.endswith("the same violation, which needs neither low-order bits nor rounding")
 
 
+def test_floats_that_refute_a_claim_refute_it_in_float64_whatever_their_bits_tell() -> None:
+    kinds = set()
+    for seed in range(4):
+        result = sampled(too_little_noise, seed=seed)
+        assert result.float64 is not None
+        assert (result.verdict, float64_verdict(result)) == ("violated", "violated")
+        assert result.float64.epsilon_lower > 1
+        kinds.add(result.float64.is_same)
+    assert True in kinds  # in so few calls the bits alone do not always show it
+
+
 def test_low_order_bits_that_break_a_claim_beside_its_violation_are_named() -> None:
     # most calls go to the pair that leads against the claim, which may be one without such bits
     result = hunt(too_little_noise, "pure:1", LINE, calls=10_000, trace=False, shrink=False, alpha=1e-9)

@@ -21,7 +21,7 @@ from dpassay.claims import (
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.notions.base import all_audited, audited, bounds_of, families_of
-from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
+from dpassay.properties.notions.bounds import bounds_of_record, bounds_text, words_below
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import all_notions, allowed, find_notion
@@ -103,7 +103,7 @@ def test_the_renyi_bound_is_printed(white_box: bool) -> None:
     result = hunt(RANDOMISED, RenyiDP(2, 0.1), calls=4000, white_box=white_box)
     assert result.verdict == "violated"
     assert result.renyi_epsilon_lower is not None
-    text = f"renyi epsilon >= {result.renyi_epsilon_lower:.10g} (Renyi divergence of order 2)"
+    text = f"renyi epsilon >= {words_below(result.renyi_epsilon_lower)} (Renyi divergence of order 2)"
     assert text in str(result)
     assert text in bounds_text(bounds_of_record(result.record()))
     assert 0.1 < result.renyi_epsilon_lower <= float(ball(7).log() - ball(3).log()) * (1 + 1e-12)

@@ -28,6 +28,22 @@ def test_an_endless_loop_ends() -> None:
         endless()
 
 
+def test_what_code_makes_of_the_interruption_is_the_end_of_the_time_too() -> None:
+    """Hypothesis runs a test again whose drawing was interrupted, and calls its strategy flaky."""
+
+    def reports_something_else() -> None:
+        try:
+            while True:
+                time.sleep(0)
+        except OutOfTime as interruption:
+            raise ValueError("flaky") from interruption
+
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        reports_something_else()
+    with pytest.raises(ValueError, match="own"), time_limit(60):
+        raise ValueError("own")
+
+
 @pytest.mark.parametrize(
     "limited",
     [
