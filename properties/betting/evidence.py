@@ -1,4 +1,4 @@
-"""What the games of a campaign prove: e-values and lower bounds, and on the floats where these are a question apart.
+"""The e-values and lower bounds of a campaign, on the ideal mechanism and on floats where these are a question apart.
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is paid
 for choosing where to play, nor for stopping. One more share bets on the calls of all pairs, by what they have in
@@ -91,7 +91,19 @@ class CampaignEvidence:
         *,
         is_rough: bool = False,
     ) -> Array:
-        """Return the logarithm of the wealth of a game against some claims of a family; a rough one is no evidence."""
+        """Return the logarithm of the wealth of a game against some claims of a family.
+
+        Parameters
+        ----------
+        family : ClaimFamily
+            The family.
+        game : PairGame
+            The game.
+        rows : slice or ndarray of int
+            The claims, by their places in the family.
+        is_rough : bool
+            Whether about the wealth is enough, to compare pairs by: it is no evidence.
+        """
         part = family.rows(rows)
         if self._compares_pairs and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpassay.claims import PureDP
-from dpassay.neighbours import parse_relation
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import _Work, decide
 from dpassay.properties.hunting.traced_modes import ModesOfTraces
 from dpassay.properties.hunting.verdicts import HuntVerdict
 
-RELATION = parse_relation("records:low=0.2,high=1,size=3,relation=replace")
+RELATION = parse_neighbours("records:low=0.2,high=1,size=3,relation=replace")
 CLAIM = PureDP(1.0)
 # in floats the variance of three records of 0.2 is below 0, and its root not a number
 PAIR = np.full(3, 0.2), np.array([0.2, 0.2, 1.0])
