@@ -56,7 +56,7 @@ class CampaignEvidence:
         self._claim_wealths: dict[int, tuple[int, float]] = {}
 
     @property
-    def games(self) -> list[tuple[int, PairGame]]:
+    def played(self) -> list[tuple[int, PairGame]]:
         """The games that were played, with their places."""
         return [(place, game) for place, game in enumerate(self._games) if game.calls]
 
@@ -115,7 +115,7 @@ class CampaignEvidence:
     @property
     def ideal(self) -> list[int]:
         """The places of the games whose evidence counts for the ideal mechanism; the others are left out."""
-        return [place for place, game in self.games if not game.is_about_rounding]
+        return [place for place, game in self.played if not game.is_about_rounding]
 
     def log_value(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
@@ -140,7 +140,7 @@ class CampaignEvidence:
         """Return the logarithm of the wealth that bets on all pairs, without its share, against each claim."""
         assert self._pool is not None
         ledgers, aside = list[Ledger](), list[Ledger]()
-        for _, game in self.games:
+        for _, game in self.played:
             if game.common_ledger.calls:
                 (aside if game.is_about_rounding else ledgers).append(game.common_ledger)
         return self._pool.log_wealth(epsilon, delta, ledgers, aside)
@@ -213,13 +213,13 @@ class Float64Evidence:
 
     def log_value(self) -> float:
         """Return the logarithm of the e-value against the claim."""
-        played = {k: self._claim_wealth(game) for k, game in self._of_ideal.games}
+        played = {k: self._claim_wealth(game) for k, game in self._of_ideal.played}
         return float(self._of_ideal.mixed(played)[0]) + math.log1p(-OWN_SHARE) if played else 0.0
 
     def epsilon_lower(self, alpha: float) -> float:
         """Return the lower confidence bound on epsilon at level 1 - alpha."""
         family = self._of_ideal.epsilon_family
-        played = self._of_ideal.games
+        played = self._of_ideal.played
 
         def own(rows: slice) -> Array:
             return self._of_ideal.mixed({k: _float64_wealth(family, game, rows) for k, game in played})
@@ -228,7 +228,7 @@ class Float64Evidence:
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
-        return max((game for _, game in self._of_ideal.games), key=lambda game: float(self._claim_wealth(game)[0]))
+        return max((game for _, game in self._of_ideal.played), key=lambda game: float(self._claim_wealth(game)[0]))
 
     def _claim_wealth(self, game: PairGame) -> Array:
         if isinstance(self._claim, ExPost):

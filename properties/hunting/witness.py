@@ -27,8 +27,9 @@ from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.calls import Sampler
-from dpassay.properties.outcomes.events import Event, best_event, mirrored
+from dpassay.properties.outcomes.events import Event, mirrored
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.properties.outcomes.telling_events import best_event
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 

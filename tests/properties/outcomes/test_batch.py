@@ -8,7 +8,8 @@ import pytest
 
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.outcomes.batch import Outcomes
-from dpassay.properties.outcomes.events import best_event, parse_event
+from dpassay.properties.outcomes.events import parse_event
+from dpassay.properties.outcomes.telling_events import best_event
 
 
 @pytest.mark.parametrize(

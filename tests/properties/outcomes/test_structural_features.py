@@ -17,10 +17,10 @@ from dpassay.properties.outcomes.events import (
     Interval,
     NoneOf,
     Symbols,
-    best_event,
     mirrored,
     parse_event,
 )
+from dpassay.properties.outcomes.telling_events import best_event
 
 Array = NDArray[np.float64]
 BIT = "vector:size=1,linf=1,low=0,high=1,integer"

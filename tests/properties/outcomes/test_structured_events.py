@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from dpassay.impl.libraries.plain import Record, written
 from dpassay.impl.libraries.reading import read
 from dpassay.properties.outcomes.batch import Outcomes
-from dpassay.properties.outcomes.events import Interval, Symbols, best_event, parse_event
+from dpassay.properties.outcomes.events import Interval, Symbols, parse_event
 from dpassay.properties.outcomes.flattening import flattened, type_words
 from dpassay.properties.outcomes.symbols import comparable
+from dpassay.properties.outcomes.telling_events import best_event
 from dpassay.properties.outcomes.value_words import parse_values
 
 leaves = (
