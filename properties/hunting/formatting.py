@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.notions.bounds import words_below
+from dpassay.properties.notions.bounds import interval_words, words_below
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.spec.verdict import Evidence
 
@@ -113,8 +113,7 @@ def float64_lines(found: "Float64Result") -> list[str]:
         words = f"{reach}: the target was not sampled to the end"
     if found.witness is None:
         return [words]
-    intervals = (found.witness.p_left, found.witness.p_right)
-    low, high = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
+    low, high = map(interval_words, (found.witness.p_left, found.witness.p_right))
     told = ["         the low-order bits of the noise reveal the input"] if LOWEST_BIT in found.witness.event else []
     return [
         words,

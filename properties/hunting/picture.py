@@ -20,6 +20,7 @@ from dpassay.properties.drawing.target import load_target
 from dpassay.properties.hunting.profile import PairProfile, profile_of
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.notions.base import epsilon_delta_of, families_of
+from dpassay.properties.notions.bounds import words_below
 from dpassay.properties.pairing.registry import exact_distribution, pair_distribution
 
 __all__ = ["claimed_points", "description", "draw_hunt", "excluded", "panels"]
@@ -63,8 +64,12 @@ def excluded(result: HuntResult, claim: Claim) -> list[Point]:
 def description(result: HuntResult, history: Sequence[tuple[int, float]]) -> str:
     """Return the picture in words."""
     words = f"{result.verdict}: {result.target}, claim {result.claim}. "
-    words += f"Excluded: epsilon below {result.epsilon_lower:.6g}"
-    words += f", delta below {result.delta_lower:.6g} at the epsilon of the claim. " if result.delta_lower else ". "
+    words += f"Excluded: epsilon below {words_below(result.epsilon_lower, 6)}"
+    words += (
+        f", delta below {words_below(result.delta_lower, 6)} at the epsilon of the claim. "
+        if result.delta_lower
+        else ". "
+    )
     if history:
         calls, evidence = history[-1]
         words += f"Evidence 10^{evidence:.1f} after {calls:,} calls; 10^{-math.log10(result.alpha):.1f} refutes."

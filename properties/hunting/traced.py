@@ -5,7 +5,6 @@ that is possible. Alignments of its leaves bound epsilon for all inputs of that 
 pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
 """
 
-import math
 import threading
 import time
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.arguments import rounded_up
 from dpassay.claims import ApproximateDP, BoundedRange, Claim, ExPost, PureDP
 from dpassay.neighbours import NeighbourRelation, RecordNeighbours
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
@@ -37,6 +37,7 @@ from dpassay.properties.hunting.white_box import WhiteBoxResult, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import audited, epsilon_delta_of
+from dpassay.properties.notions.bounds import words_above
 from dpassay.properties.outcomes.calls import sampler_of
 from dpassay.properties.tracing.kept_state import kept_state
 from dpassay.properties.tracing.outcome_types import Typed, may_tell
@@ -45,7 +46,7 @@ from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import precision
+from dpassay.spec.ball import ball, float_upper, precision
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import LeafModel, Raised
@@ -432,16 +433,18 @@ def _reason(known: "TracedTarget", finding: WhiteBoxResult | str) -> str:
     if known.exhausted is not None:
         upper = f"epsilon <= {known.exhausted.epsilon:.17g} on all pairs of inputs, which does not imply the claim"
     elif known.square is not None:
-        upper = f"Gaussian DP with mu <= {math.sqrt(known.square):.6g} is proved for all inputs, no more"
+        mu = words_above(float_upper(ball(known.square).sqrt()), 6)
+        upper = f"Gaussian DP with mu <= {mu} is proved for all inputs, no more"
     elif isinstance(known.proof, str):
         upper = f"no proof for all inputs ({known.proof})"
     elif known.proof.is_partial:
-        figures = f"epsilon <= {float(known.proof.epsilon):.6g} and delta <= {float(known.proof.delta):.6g}"
-        upper = f"{figures} are proved for all inputs, which do not imply the claim"
+        epsilon, delta = (words_above(rounded_up(bound), 6) for bound in (known.proof.epsilon, known.proof.delta))
+        upper = f"epsilon <= {epsilon} and delta <= {delta} are proved for all inputs, which do not imply the claim"
     elif known.proof.delta:
-        upper = f"runs of probability {float(known.proof.delta):.3g} were not traced"
+        upper = f"runs of probability {words_above(rounded_up(known.proof.delta), 3)} were not traced"
     else:
-        upper = f"epsilon <= {float(known.proof.epsilon):.6g} is proved for all inputs, which does not imply the claim"
+        epsilon = words_above(rounded_up(known.proof.epsilon), 6)
+        upper = f"epsilon <= {epsilon} is proved for all inputs, which does not imply the claim"
     lower = finding if isinstance(finding, str) else "no violation at the pairs that were compared"
     return "; ".join(dict.fromkeys(words for words in (upper, lower, known.not_exhausted) if words))
 

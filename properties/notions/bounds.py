@@ -2,12 +2,12 @@
 
 import decimal
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpassay.properties.contract import HuntRecord
 
-__all__ = ["Bound", "bounds_of_record", "bounds_text", "words_above", "words_below"]
+__all__ = ["Bound", "bounds_of_record", "bounds_text", "interval_words", "words_above", "words_below"]
 
 _DIGITS = 10
 """Significant digits of a bound in the output; JSON has all."""
@@ -77,7 +77,19 @@ def _number(value: float | str | None) -> float | None:
     return None if value is None else float(value)
 
 
-def words_below(value: float) -> str:
+def interval_words(interval: Sequence[float], digits: int = 6) -> str:
+    """Return an interval in a few digits, rounded outward.
+
+    Examples
+    --------
+    >>> interval_words((0.2560178, 0.2560179))
+    '[0.256017, 0.256018]'
+    """
+    low, high = interval
+    return f"[{words_below(low, digits)}, {words_above(high, digits)}]"
+
+
+def words_below(value: float, digits: int = _DIGITS) -> str:
     """Return a lower bound in a few digits, rounded down.
 
     Examples
@@ -85,10 +97,10 @@ def words_below(value: float) -> str:
     >>> words_below(0.6201145069580544), words_below(0.5)
     ('0.6201145069', '0.5')
     """
-    return _rounded(value, decimal.ROUND_FLOOR)
+    return _rounded(value, digits, decimal.ROUND_FLOOR)
 
 
-def words_above(value: float) -> str:
+def words_above(value: float, digits: int = _DIGITS) -> str:
     """Return an upper bound in a few digits, rounded up.
 
     Examples
@@ -96,15 +108,15 @@ def words_above(value: float) -> str:
     >>> words_above(1.3333333333333335), words_above(1.0000000000000002), words_above(float("inf"))
     ('1.333333334', '1.0000000000000002', 'inf')
     """
-    return _rounded(value, decimal.ROUND_CEILING)
+    return _rounded(value, digits, decimal.ROUND_CEILING)
 
 
-def _rounded(value: float, rounding: str) -> str:
-    nearest = f"{value:.{_DIGITS}g}"
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    nearest = f"{value:.{digits}g}"
     if not math.isfinite(value):
         return nearest
     exact = decimal.Decimal(value)
-    outward = decimal.Context(prec=_DIGITS, rounding=rounding).create_decimal(exact)
+    outward = decimal.Context(prec=digits, rounding=rounding).create_decimal(exact)
     if decimal.Decimal(nearest) in {exact, outward}:
         return nearest
-    return repr(value) if abs(float(nearest) - value) <= _NEARLY * abs(value) else f"{float(outward):.{_DIGITS}g}"
+    return repr(value) if abs(float(nearest) - value) <= _NEARLY * abs(value) else f"{float(outward):.{digits}g}"

@@ -238,14 +238,14 @@ _ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
 
 def _print_hunt(result: "HuntResult") -> None:
     from dpassay.properties.hunting.formatting import event_words, float64_lines, power_words
+    from dpassay.properties.notions.bounds import interval_words
 
     click.echo(str(result))
     if result.witness is not None:
         click.echo(f"  left   {result.witness.shown[0]}")
         click.echo(f"  right  {result.witness.shown[1]}")
         click.echo(f"  event  {event_words(result.witness.event)}")
-        intervals = (result.witness.p_left, result.witness.p_right)
-        left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
+        left, right = map(interval_words, (result.witness.p_left, result.witness.p_right))
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
     if result.evidence is Evidence.SAMPLED:
         click.echo(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpassay import completion
-from dpassay.arguments import UsageError
+from dpassay.arguments import UsageError, rounded_up
 from dpassay.command_line import (
     EXPECTED,
     UNEXPECTED,
@@ -143,22 +143,25 @@ def _enclosed(leaf: "Leaf") -> list[float] | None:
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:
-    from dpassay.properties.notions.bounds import words_above, words_below
+    from dpassay.properties.notions.bounds import interval_words
 
     enclosed = record["probability"]
     return record | {
         "decisions": "\n".join(record["decisions"]),
         "choices": "\n".join(record["choices"]),
-        "probability": None if enclosed is None else f"[{words_below(enclosed[0])}, {words_above(enclosed[1])}]",
+        "probability": None if enclosed is None else interval_words(enclosed, 10),
     }
 
 
 def _summary(result: "Trace") -> str:
+    from dpassay.properties.notions.bounds import words_above
+
     model = result.model
+    undecided = words_above(rounded_up(model.undecided), 3)
     outcomes = len({leaf.outcome for leaf in model.leaves})
     unity = "sum to 1" if result.unity.outcome.value == "holds" else f"sum undecided: {result.unity.detail}"
     return (
-        f"{len(model.leaves)} leaves, {outcomes} outcomes, undecided probability <= {float(model.undecided):.3g}; "
+        f"{len(model.leaves)} leaves, {outcomes} outcomes, undecided probability <= {undecided}; "
         f"probabilities {unity}; {result.replays.agreed} runs on numbers agree"
     )
 
