@@ -155,7 +155,7 @@ class Adapter:
         if what == "answer":
             return encode(case.compute(**decode(request["arguments"])))
         if what == "relate":
-            return encode(_related(case, request["relation"], request["seed"]))
+            return encode(_related(case, request["relation"], request["seed"], request.get("until_broken", False)))
         if what == "audit":
             from dpassay.impl.libraries.audits import audits
 
@@ -165,12 +165,12 @@ class Adapter:
         raise ValueError(f"unknown request {what!r}")
 
 
-def _related(case: Any, relation: str, seed: int) -> dict[str, Any]:
+def _related(case: Any, relation: str, seed: int, until_broken: bool) -> dict[str, Any]:
     """Return what a relation compares; one that takes more than its processor time is broken."""
     from dpassay.impl.libraries.processor_time import EndlessError, within
 
     try:
-        found: dict[str, Any] = within(case.seconds, lambda: case.compare(relation, seed))
+        found: dict[str, Any] = within(case.seconds, lambda: case.compare(relation, seed, until_broken=until_broken))
     except EndlessError:
         words = "seconds of processor time, at which it had not ended"
         return {"compared": 1, "broken": [[words, 0.0, math.nextafter(case.seconds, math.inf), case.seconds]]}

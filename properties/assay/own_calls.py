@@ -73,4 +73,5 @@ def _requests(case: str, witness: Mapping[str, Any]) -> Iterator[tuple[list[str]
             yield [f"# {words}"], {"do": "attempt", "case": case, "attempt": words}
     elif "broken" in witness:
         for words, seed in witness["broken"].items():
-            yield [f"# {words}"], {"do": "relate", "case": case, "relation": words, "seed": seed}
+            asked = {"relation": words, "seed": seed, "until_broken": True}
+            yield [f"# {words}"], {"do": "relate", "case": case, **asked}

@@ -144,11 +144,12 @@ def _epsilons(random):
         if not words.startswith(_WITH_FRACTIONAL_ORDERS):
             continue
         last = 3.5 if math.isinf(curve(math.inf)) else 8  # of a bounded loss the best order may be large
-        exact = least(curve, conversion_of_balle(delta), [1 + 10**x for x in np.linspace(-3, last, 500)])
+        orders = [1 + 10**x for x in np.linspace(-3, last, 500)]
+        exact = least(curve, conversion_of_balle(delta), orders)
         # a search with three starting points need not end at the best order
         found = float(mechanism.get_approxDP(delta))
         yield f"{words}, epsilon at {delta!r}", exact * (1 - 1e-5) - 1e-9, found, exact * (1 + 1e-2) + 1e-6
-        exact = least(curve, delta_of_balle(epsilon))
+        exact = least(curve, delta_of_balle(epsilon), orders)
         found = float(mechanism.get_approx_delta(epsilon))
         yield f"{words}, delta at {epsilon!r}", exact * (1 - 1e-6) - 1e-12, found, 1.0
         yield (

@@ -65,19 +65,25 @@ class Relations:
         if both:
             raise ValueError(f"{self.name}: facts must not have the descriptions of relations, got {both}")
 
-    def compare(self, relation: str, seed: int) -> dict[str, Any]:
+    def compare(self, relation: str, seed: int, *, until_broken: bool = False) -> dict[str, Any]:
         """Return the number of comparisons, and those that fail as (words, lower, value, upper).
 
-        A fact is one comparison; where it fails the words are empty.
+        A fact is one comparison; where it fails the words are empty. With `until_broken` the first that fails is the
+        last: what the library was asked last is then what shows it.
         """
-        rows = [("", 1.0, float(bool(self.facts[relation]())), 1.0)] if relation in self.facts else None
-        if rows is None:
-            rows = list(self.relations[relation](random.Random(seed)))  # noqa: S311  # no secret: a draw that is repeated
-        broken = [(words, low, value, high) for words, low, value, high in rows if not low <= value <= high]
-        return {
-            "compared": len(rows),
-            "broken": [[words, float(low), float(value), float(high)] for words, low, value, high in broken],
-        }
+        compared, broken = 0, []
+        for words, low, value, high in self._rows(relation, seed):
+            compared += 1
+            if not low <= value <= high:
+                broken.append([words, float(low), float(value), float(high)])
+                if until_broken:
+                    break
+        return {"compared": compared, "broken": broken}
+
+    def _rows(self, relation: str, seed: int) -> Iterable[Compared]:
+        if relation in self.facts:
+            return [("", 1.0, float(bool(self.facts[relation]())), 1.0)]
+        return self.relations[relation](random.Random(seed))  # noqa: S311  # no secret: a draw that is repeated
 
     def describe(self) -> dict[str, Any]:
         """Return the description that the parent process reads."""

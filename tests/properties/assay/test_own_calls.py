@@ -33,7 +33,7 @@ def accepts(value): return value
 """
 ADAPTER = """
 import toy
-from dpassay.adapter import Answer, Mechanism, Nonsense
+from dpassay.adapter import Answer, Mechanism, Nonsense, Relations
 LIBRARY = "numpy"
 EVENT = toy.Event(2.0)
 def epsilon(sigma, delta, count):
@@ -44,7 +44,11 @@ def hidden(sigma, delta, count):
     account = toy.Accountant.default()
     account.total = sigma
     return account.epsilon(delta)
+def doubled(random):
+    for size in (1.0, 2.0, 3.0):
+        yield f"size {size}", 0.0, toy.accepts(2 * size), 3.0
 CASES = [
+    Relations("doubles", {"doubles are small": doubled}),
     Answer("recorded", "gaussian_epsilon", epsilon),
     Answer("assigned", "gaussian_epsilon", hidden),
     Answer("refused", "gaussian_epsilon", lambda sigma, delta, count: toy.refuse(sigma)),
@@ -119,6 +123,13 @@ def test_accepted_nonsense_is_shown(target: Target) -> None:
     assert text is not None
     assert text.startswith("# expected: an exception")
     assert printed(target, text) == ["nan"]
+
+
+def test_the_first_comparison_that_fails_is_shown(target: Target) -> None:
+    """A relation compares several numbers of the library: the call of another one would show nothing."""
+    text = call_of(target, "doubles", {"broken": {"doubles are small": 0}})
+    assert text is not None
+    assert printed(target, text) == ["4.0"]
 
 
 def test_expected_findings_and_known_calls_stay_as_they_are(target: Target) -> None:
