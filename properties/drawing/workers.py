@@ -7,7 +7,7 @@ number of workers changes nothing.
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -28,6 +28,13 @@ BACKENDS = ("loky", "threading", "dask", "ray")
 _CLUSTERS = ("dask", "ray")
 _MOST_OF_A_CLUSTER = 10_000
 """The largest accepted number of jobs on a cluster: a larger one is a typing error."""
+
+_QUIET_DASK = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+"""Settings of a dask cluster of our own: its statistics would take a quarter of a core from the draws."""
 
 _OBJECT_STORE = 100 << 20  # bytes: outcomes of a round are all that it holds
 
@@ -106,12 +113,10 @@ def on_workers(
     if jobs == 1 and backend not in _CLUSTERS:
         yield Drawing(lambda draws: (ask(sampler, carry_out, draw, call_timeout) for draw in draws))
         return
-    import joblib  # with its asyncio and ssl it takes a third of the time until the first draw
-
     load = _loader(target, sampler, backend)
     with ExitStack() as stack:
         try:
-            pool = stack.enter_context(_pool(jobs, backend, stack))
+            pool = _pool(jobs, backend, stack)
         except UsageError:
             raise
         except Exception as error:  # whatever a cluster raises that does not come up
@@ -121,7 +126,7 @@ def on_workers(
             # the longest first, so that no worker is left with a long one at the end
             order = sorted(range(len(draws)), key=lambda place: -draws[place].size)
             try:
-                found = pool(joblib.delayed(_draw_remotely)(load, draws[place], call_timeout) for place in order)
+                found = pool([(load, draws[place], call_timeout) for place in order])
             except Exception as error:  # errors of the target come as values: this one is the backend's
                 first_line = str(error).strip().partition("\n")[0]
                 raise WorkersLostError(f"backend {backend!r}: {type(error).__name__}: {first_line}") from error
@@ -173,15 +178,36 @@ def _unwrapped(result: "_Result") -> tuple[Outcomes | None, set[Habit]]:
 # --- backends -----------------------------------------------------------------------------------------------
 
 
-def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[Any]:
-    import joblib
+_Pool = Callable[[Sequence[tuple[Callable[[], Sampler], Draw, float]]], Sequence[_Result]]
+"""Carries out `_draw_remotely` with each of some arguments, the first ones first."""
+
+
+def _pool(jobs: int, backend: str, stack: ExitStack) -> _Pool:
+    import joblib  # with its asyncio and ssl it takes a third of the time until the first draw
 
     _use_cluster(jobs, backend, stack)
+    if backend == "dask":
+        return _dask_pool()
     # joblib would join draws that were fast so far into one task: the next ones may be long
-    # by its name alone, Parallel would hand dask an option of joblib's own
     with joblib.parallel_config(backend=backend, n_jobs=jobs):
-        pool: AbstractContextManager[Any] = joblib.Parallel(batch_size=1, pre_dispatch="all")
-    return pool
+        parallel = stack.enter_context(joblib.Parallel(batch_size=1, pre_dispatch="all"))
+    return lambda tasks: parallel(joblib.delayed(_draw_remotely)(*task) for task in tasks)
+
+
+def _dask_pool() -> _Pool:
+    """Return a pool of the client of dask: a round of joblib's backend for dask waits twice as long."""
+    distributed: Any = _imported("distributed", "dask")
+    client = distributed.get_client()
+
+    def run(tasks: Sequence[tuple[Callable[[], Sampler], Draw, float]]) -> Sequence[_Result]:
+        futures = [client.submit(_draw_remotely, *task, pure=False) for task in tasks]
+        try:
+            results: list[_Result] = client.gather(futures)
+        finally:
+            client.cancel(futures)  # a hunt that was stopped leaves no draws behind
+        return results
+
+    return run
 
 
 def _use_cluster(jobs: int, backend: str, stack: ExitStack) -> None:
@@ -232,6 +258,7 @@ def _use_dask(jobs: int, stack: ExitStack) -> None:
         distributed.get_client()
     except ValueError:
         count = _local_workers(jobs)
+        stack.enter_context(_imported("dask", "dask").config.set(_QUIET_DASK))
         cluster = stack.enter_context(
             distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
         )
