@@ -174,7 +174,7 @@ class TargetProcess:
         if kind is MessageKind.REFUSAL:
             raise value
         if kind is MessageKind.FAULT:
-            raise RuntimeError(f"target {self._description!r}: {value}")
+            raise RuntimeError(f"target {self._description!r}: {value.rstrip()}")
         return value
 
     def _next_message(self, deadline: "_Deadline") -> tuple[MessageKind, Any]:

@@ -11,6 +11,7 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from enum import Enum
 from io import BytesIO
@@ -34,7 +35,7 @@ class MessageKind(Enum):
     REFUSAL = "refusal"
     """An error of use: raised again by the parent."""
     FAULT = "fault"
-    """An unexpected exception, as text."""
+    """An unexpected exception, as text with its traceback."""
 
 
 def main() -> None:
@@ -88,8 +89,8 @@ def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
         return MessageKind.ANSWER, function(*arguments)
     except (UsageError, CallTimeoutError, SamplerLostError) as error:
         return MessageKind.REFUSAL, error
-    except BaseException as error:  # noqa: BLE001  # the parent raises it again
-        return MessageKind.FAULT, f"{type(error).__name__}: {error}"
+    except BaseException:  # noqa: BLE001  # the parent raises it again
+        return MessageKind.FAULT, traceback.format_exc()
 
 
 class _Outbox:
