@@ -13,6 +13,7 @@ from dpassay.neighbours import AnyNeighbours, parse_relation, relation_forms
 from dpassay.properties.betting.game import LowOrder
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target
+from dpassay.properties.hunting.decision import TRACE_SECONDS
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import replay_command
 from dpassay.properties.hunting.verdicts import Float64Policy, Questions
@@ -58,6 +59,8 @@ class Task:
         What samples are to answer.
     call_timeout_seconds : float
         As for `hunt`.
+    trace_seconds : float
+        As for `hunt`.
     session : int
         How many calls of the target make one outcome; `claim` is the claim for that many.
     stated : Claim, optional
@@ -76,6 +79,7 @@ class Task:
     own_claim: bool = False
     questions: Questions = Questions.BOTH
     call_timeout_seconds: float = CALL_TIMEOUT
+    trace_seconds: float = TRACE_SECONDS
     session: int = 1
     stated: Claim | None = None
     float64: Float64Policy = Float64Policy.WARN
@@ -121,6 +125,9 @@ class Task:
             float64=self.float64,
             trace=trace,
             session=self.session,
+            budget_seconds=self.budget_seconds,
+            call_timeout_seconds=self.call_timeout_seconds,
+            trace_seconds=self.trace_seconds,
         )
 
 

@@ -18,7 +18,13 @@ from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.json_protocol import makes_many
-from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import (
+    RemoteSampler,
+    TargetExitError,
+    WorkersLostError,
+    ask,
+    processor_seconds,
+)
 from dpassay.properties.hunting.confirming import Confirmation
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task, fresh_seed
@@ -173,7 +179,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         return result
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
-    clock, cpu = time.perf_counter(), time.process_time()
+    clock, cpu = time.perf_counter(), processor_seconds(sampler)
     apart = Habit.SHARES_NOISE.value in result.notes
     trials = _Trials(task, sampler, min(result.calls, MOST_CALLS), apart=apart)
     witness = result.witness
@@ -197,7 +203,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         shrink_calls=trials.spent,
         confirm_calls=result.confirm_calls + trials.confirmed_by,
         seconds=result.seconds + time.perf_counter() - clock,
-        cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
+        cpu_seconds=result.cpu_seconds + processor_seconds(sampler) - cpu,
     )
 
 

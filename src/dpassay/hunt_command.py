@@ -291,6 +291,7 @@ def _output_to_stderr() -> Iterator[None]:
 
 @contextmanager
 def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> Iterator["HuntProgress"]:
+    from dpassay.properties.notions.bounds import words_below
     from dpassay.properties.progress import share_bar
 
     with share_bar(f"hunting {target}") as update:
@@ -300,7 +301,7 @@ def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> I
         ) -> None:
             history.append((calls, e_value_log10))
             update(
-                f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}",
+                f"{calls:,} calls, epsilon >= {words_below(epsilon_lower, 3)}, e-value 10^{e_value_log10:.1f}",
                 min(seconds / limit, 1.0),
             )
 

@@ -200,6 +200,14 @@ def test_the_budget_ends_a_round_and_the_calls_replay_it() -> None:
     assert f"--calls {limited.calls}" in limited.replay
 
 
+def test_a_replay_names_the_limits_of_the_run() -> None:
+    usual = hunt(tell, "pure:2", LINE, calls=8)
+    assert not any(option in usual.replay for option in ("--budget", "--call-timeout", "--trace-limit"))
+    found = hunt(tell, "pure:2", LINE, calls=8, budget_seconds=180, call_timeout_seconds=math.inf, trace_seconds=0.1)
+    for option in ("--budget 180s", "--call-timeout inf", "--trace-limit 0.1s", "--calls 8"):
+        assert option in found.replay
+
+
 # --- replays and witnesses ----------------------------------------------------------------------------------
 
 

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from dpassay import hunt_command
 from dpassay.cli import main
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 
@@ -257,3 +259,11 @@ def test_one_outcome_on_every_input_is_proved_without_a_contradiction(tmp_path: 
     assert "the same outcome on every input" in err
     assert main(["hunt", f"{path}:short", *options]) == 2
     assert "target must return 3 outcomes" in capsys.readouterr().err
+
+
+def test_the_bound_of_the_progress_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("dpassay.properties.progress.share_bar", lambda _: nullcontext(lambda at, _: shown.append(at)))
+    with hunt_command._hunting("mine.py:f", 60.0, []) as progress:
+        progress(calls=1_000, seconds=1.0, e_value_log10=2.0, epsilon_lower=0.99999)
+    assert shown == ["1,000 calls, epsilon >= 0.999, e-value 10^2.0"]
