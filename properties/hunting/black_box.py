@@ -238,10 +238,10 @@ def _play(
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
     refuted_after = None
-    bound = _ThriftyBound(campaign, task.ideal_alpha)
+    bound, seconds = _ThriftyBound(campaign, task.ideal_alpha), task.sampling_seconds
 
     def is_over() -> bool:
-        return time.perf_counter() - clock >= task.budget_seconds
+        return time.perf_counter() - clock >= seconds
 
     while True:  # at least one batch, so that there is something to report
         is_first = not campaign.calls

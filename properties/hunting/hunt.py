@@ -94,7 +94,9 @@ def hunt(
         Objects or their words on the command line; by default the first claim and the relation of the mechanism.
         `neighbours` may be a hypothesis strategy of pairs (left, right): the target receives what it draws.
     budget_seconds : float
-        Time after which no further batch begins.
+        Time of the hunt from when the target is loaded. The trace takes part of it; samples have what is left, half
+        of it at least, but for a sixteenth for the report; the search for a simpler pair has the rest, a quarter at
+        least. Batches that were begun are ended.
     calls : int, optional
         Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see how the target
         uses its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
@@ -275,6 +277,7 @@ def investigate(
         # exact decisions are about numbers, and about one call
         exact = None if isinstance(relation, EncodedNeighbours) or length > 1 else relation
         result = _certify(task, opened, exact) if white_box and exact is not None else None
+        tracing = min(tracing, limits.budget)
         decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)

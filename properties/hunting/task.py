@@ -2,7 +2,8 @@
 
 import math
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ FLOAT64_SHARE = 1 / 8
 0.13 nats. Low-order bits leak grossly, so that they show with a small part."""
 
 
+_FOR_THE_REPORT = 1 / 16
+"""The part of the budget that sampling leaves for bounds, witnesses and the power."""
+
+
 @dataclass(frozen=True)
 class Task:
     """The parameters that `hunt` documents.
@@ -67,6 +72,8 @@ class Task:
         The claim for one call, where it is another.
     float64 : Float64Policy
         As for `hunt`.
+    began : float
+        When the time of the budget begins, on the monotonic clock: now, unless stated otherwise.
     """
 
     target: Any
@@ -83,12 +90,33 @@ class Task:
     session: int = 1
     stated: Claim | None = None
     float64: Float64Policy = Float64Policy.WARN
+    began: float = field(default_factory=time.monotonic, compare=False)
 
     def __post_init__(self) -> None:
         if self.claim.is_vacuous:
             raise UsageError(
                 f"claim {self.claim} is vacuous: delta must be below 1, else every mechanism satisfies it"
             )
+
+    def seconds_left(self, least: float) -> float:
+        """Return the time that is left, at least a part of the budget: no phase of a hunt goes without.
+
+        Parameters
+        ----------
+        least : float
+            The part of the budget that the phase has in any case, in [0, 1].
+        """
+        left = self.began + self.budget_seconds - time.monotonic()
+        return max(left, least * self.budget_seconds)
+
+    @property
+    def sampling_seconds(self) -> float:
+        """The time for samples: what is left of the budget, half of it at least.
+
+        Where no number of calls is the limit, part of it is for the report.
+        """
+        report = _FOR_THE_REPORT if self.calls is None else 0.0
+        return self.seconds_left(1 / 2) - report * self.budget_seconds
 
     @property
     def ideal_alpha(self) -> float:

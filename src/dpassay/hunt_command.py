@@ -41,7 +41,11 @@ __all__ = ["hunt"]
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
 @click.option("--neighbours", metavar="SPEC", help=f"Text that begins with one of {relation_forms()}.")
 @click.option(
-    "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
+    "--budget",
+    metavar="SECONDS",
+    default="60s",
+    show_default=True,
+    help="Time for the trace, the samples and a simpler witness together; batches that were begun are ended.",
 )
 @click.option("--calls", type=click.IntRange(min=1, max=MOST_CALLS), help="Maximum number of calls of TARGET.")
 @click.option(
