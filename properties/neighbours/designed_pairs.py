@@ -36,8 +36,8 @@ _MOST_ALONE = 24
 """Coordinates that are moved alone, spread evenly over longer vectors: more leave fewer places for other patterns."""
 
 _MULTIPLES = (48_000, 4_800, 240, 12, 4, 2)
-"""Common multiples of moduli: from 47,999 to 48,000 an integer crosses multiples of 2, 3, 4, 5, 8, 10, 16, 100, 128 and
-1,000 at once. Where the relation ends before, the largest one that fits."""
+"""Common multiples of moduli: from 47,999 to 48,000 an integer crosses multiples of 2, 3, 4, 5, 8, 10, 16, 100, 128
+and 1,000 at once. Where the relation ends before, the largest one that fits."""
 
 _HUGE, _LARGEST = 2.0**53, 2.0**1000
 """Beyond 2^53 units a float64 does not change when a unit is added; the largest number that pairs are built from."""

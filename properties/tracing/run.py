@@ -219,9 +219,9 @@ class Run:
 
     def is_integer(self, form: Form) -> bool:
         """Return whether a form is an integer for all noise: integer multiples of noise on a lattice."""
-        return form.constant.denominator == 1 and all(
-            self.kinds.get(key) is NoiseKind.GEOMETRIC and factor.denominator == 1 for key, factor in form.terms.items()
-        )
+        factors = [form.constant, *form.terms.values()]
+        is_lattice = all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
+        return is_lattice and all(factor.denominator == 1 for factor in factors)
 
     def is_rounded(self, form: Form) -> bool:
         """Return whether ``int`` rounds a form, one with continuous noise; data alone are traced as numbers."""
