@@ -241,7 +241,7 @@ _ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
 
 
 def _print_hunt(result: "HuntResult") -> None:
-    from dpassay.properties.hunting.formatting import event_words, float64_lines, power_words
+    from dpassay.properties.hunting.formatting import event_figure_words, event_words, float64_lines, power_words
     from dpassay.properties.notions.bounds import interval_words
 
     click.echo(str(result))
@@ -251,6 +251,8 @@ def _print_hunt(result: "HuntResult") -> None:
         click.echo(f"  event  {event_words(result.witness.event)}")
         left, right = map(interval_words, (result.witness.p_left, result.witness.p_right))
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
+        if (figure := event_figure_words(result)) is not None:
+            click.echo(f"  {figure}")
     if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
