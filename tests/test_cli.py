@@ -69,6 +69,24 @@ def test_a_reader_that_leaves_early_is_no_finding(command: list[str]) -> None:
     assert (process.returncode, err) == (141, "")
 
 
+@pytest.mark.parametrize("error", [AssertionError("never so"), GeneratorExit("never so")])
+def test_an_error_of_our_own_has_a_status_of_its_own(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """Python's status for it is 1, which is a verdict here."""
+
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("dpassay.properties.show.show_record", fail)
+    assert main(["show", "anything"]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Traceback")
+    assert "never so" in err
+    assert "please report it" in err.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("error", "complaint"), [(MemoryError("745 GiB"), "745 GiB"), (SystemExit(3), "exited with status 3")]
 )

@@ -17,7 +17,7 @@ from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import expit, xlogy
 from dpassay.properties.outcomes.batch import Outcomes
 
-__all__ = ["Point", "Screening", "evidence_beyond"]
+__all__ = ["EventEvidence", "Point", "Screening", "evidence_beyond"]
 
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -183,26 +183,55 @@ class Screening:
         joined = Outcomes.joined([part for parts in tournament.outcomes.values() for part in parts])
         shape = len(index), tournament.samples
         beyond, ordinary = np.zeros(len(left)), np.zeros(len(left))
-        tables = [_table(self._points, tournament.samples), _table([(0.0, 0.0)], tournament.samples)]
+        evidences = [EventEvidence(self._points, tournament.samples), EventEvidence([(0.0, 0.0)], tournament.samples)]
         for values, ordered in _compared(joined, self._ignored):
             table = values.reshape(shape)
             step = max(1, _AT_ONCE // (2 * tournament.samples))
             for start in range(0, len(left), step):
                 rows = slice(start, start + step)
                 counts = _event_counts(table[left[rows]], table[right[rows]], ordered=ordered)
-                for best, evidence in zip((beyond, ordinary), tables, strict=True):
-                    best[rows] = np.maximum(best[rows], evidence[counts].max(axis=1))
+                for best, evidence in zip((beyond, ordinary), evidences, strict=True):
+                    best[rows] = np.maximum(best[rows], evidence.of(*counts).max(axis=1))
         return beyond, ordinary
 
 
-def _table(points: list[Point], samples: int) -> Array:
-    """Return the largest evidence beyond any of the points for each number of occurrences on both sides.
+class EventEvidence:
+    """The largest evidence beyond any of some points, by the occurrences of an event on both sides.
 
-    There are far more events than different counts of them.
+    Of few samples there are far more events than different counts of them, which a table then holds. The table grows
+    with the square of the samples, and the events with the samples.
+
+    Parameters
+    ----------
+    points : list of (epsilon, delta)
+        The points.
+    samples : int
+        Number of samples of a side.
     """
-    counts = np.arange(samples + 1.0)
-    evidence = [evidence_beyond(counts[:, None], counts[None, :], samples, *point) for point in points]
-    return np.asarray(np.max(evidence, axis=0))
+
+    def __init__(self, points: list[Point], samples: int) -> None:
+        self._points, self._samples = points, samples
+        self._table: Array | None = None
+
+    def of(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> Array:
+        """Return the evidence of each event.
+
+        Parameters
+        ----------
+        left, right : ndarray of int, of one shape
+            Occurrences on each side.
+        """
+        if self._table is None and (self._samples + 1) ** 2 <= left.size:
+            counts = np.arange(self._samples + 1.0)
+            self._table = self._largest(counts[:, None], counts[None, :])
+        if self._table is not None:
+            return np.asarray(self._table[left, right])
+        return self._largest(left.astype(np.float64), right.astype(np.float64))
+
+    def _largest(self, left: Array, right: Array) -> Array:
+        return np.asarray(
+            np.max([evidence_beyond(left, right, self._samples, *point) for point in self._points], axis=0)
+        )
 
 
 def _compared(outcomes: Outcomes, ignored: frozenset[str]) -> Iterator[tuple[Array, bool]]:

@@ -26,7 +26,15 @@ from dpassay.properties.drawing.call_guard import CALL_TIMEOUT, CallTimeoutError
 from dpassay.properties.drawing.target_worker import ALIVE_SECONDS, MessageKind, load
 from dpassay.properties.outcomes.calls import Sampler, sampler_of
 
-__all__ = ["IMPORT_TIMEOUT", "RemoteSampler", "TargetExitError", "TargetProcess", "WorkersLostError", "ask"]
+__all__ = [
+    "IMPORT_TIMEOUT",
+    "RemoteSampler",
+    "TargetExitError",
+    "TargetProcess",
+    "WorkersLostError",
+    "ask",
+    "processor_seconds",
+]
 
 IMPORT_TIMEOUT = 60.0
 """Seconds that importing the target may take unless stated otherwise."""
@@ -78,13 +86,14 @@ class TargetProcess:
     ) -> None:
         self._description, self._call_timeout = description, call_timeout
         self._loader, self._import_timeout = loader, import_timeout
+        self._spent, self._spent_before = 0.0, 0.0
         self._start()
 
     def _start(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and program
             _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._inbox: queue.SimpleQueue[tuple[MessageKind, Any] | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[MessageKind, Any, float] | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._receive, daemon=True)
         self._reader.start()
         try:
@@ -103,6 +112,11 @@ class TargetProcess:
         """
         self.close()
         self._start()
+
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the process, and of those that it took the place of, up to the last answer."""
+        return self._spent_before + self._spent
 
     def __enter__(self) -> Self:
         return self
@@ -128,6 +142,7 @@ class TargetProcess:
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
+        self._spent_before, self._spent = self.processor_seconds, 0.0
         self._process.kill()
         self._process.wait()
         self._reader.join(_EXIT_SECONDS)
@@ -174,7 +189,7 @@ class TargetProcess:
         if kind is MessageKind.REFUSAL:
             raise value
         if kind is MessageKind.FAULT:
-            raise RuntimeError(f"target {self._description!r}: {value}")
+            raise RuntimeError(f"target {self._description!r}: {value.rstrip()}")
         return value
 
     def _next_message(self, deadline: "_Deadline") -> tuple[MessageKind, Any]:
@@ -189,8 +204,9 @@ class TargetProcess:
             if message is None:
                 raise self._lost()
             deadline.heard()
-            if message[0] is not MessageKind.ALIVE:
-                return message
+            kind, value, self._spent = message
+            if kind is not MessageKind.ALIVE:
+                return kind, value
             deadline.check()
 
     def _lost(self) -> WorkersLostError:
@@ -250,6 +266,11 @@ def ask(sampler: Sampler | RemoteSampler, function: Callable[..., T], *arguments
     if isinstance(sampler, RemoteSampler):
         return sampler.ask(function, *arguments)
     return function(sampler, *arguments)
+
+
+def processor_seconds(sampler: Sampler | RemoteSampler) -> float:
+    """Return the processor time of this process and of the one that holds the sampler, up to its last answer."""
+    return time.process_time() + (sampler.process.processor_seconds if isinstance(sampler, RemoteSampler) else 0.0)
 
 
 def _on_sampler(

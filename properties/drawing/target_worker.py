@@ -1,8 +1,8 @@
 """The program of a process that holds a target: it loads the target and answers requests about it.
 
 The parent's side is :mod:`dpassay.properties.drawing.target_process`. Requests come in on standard input and answers
-go out on standard output, both as pickles; the target itself has an empty standard input, and its standard output is
-standard error.
+go out on standard output, both as pickles; an answer has the processor time of the process so far. The target itself
+has an empty standard input, and its standard output is standard error.
 """
 
 import os
@@ -11,6 +11,8 @@ import queue
 import signal
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
 from enum import Enum
 from io import BytesIO
@@ -34,7 +36,7 @@ class MessageKind(Enum):
     REFUSAL = "refusal"
     """An error of use: raised again by the parent."""
     FAULT = "fault"
-    """An unexpected exception, as text."""
+    """An unexpected exception, as text with its traceback."""
 
 
 def main() -> None:
@@ -88,8 +90,8 @@ def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
         return MessageKind.ANSWER, function(*arguments)
     except (UsageError, CallTimeoutError, SamplerLostError) as error:
         return MessageKind.REFUSAL, error
-    except BaseException as error:  # noqa: BLE001  # the parent raises it again
-        return MessageKind.FAULT, f"{type(error).__name__}: {error}"
+    except BaseException:  # noqa: BLE001  # the parent raises it again
+        return MessageKind.FAULT, traceback.format_exc()
 
 
 class _Outbox:
@@ -104,9 +106,10 @@ class _Outbox:
 
     def send(self, kind: MessageKind, value: Any) -> None:
         try:
-            message = _packed((kind, value))
+            message = _packed((kind, value, time.process_time()))
         except Exception as error:  # noqa: BLE001  # whatever foreign objects raise when they are pickled
-            message = _packed((MessageKind.FAULT, f"an answer cannot be sent: {type(error).__name__}: {error}"))
+            words = f"an answer cannot be sent: {type(error).__name__}: {error}"
+            message = _packed((MessageKind.FAULT, words, time.process_time()))
         try:
             with self._lock:
                 self._stream.write(message)
@@ -146,7 +149,7 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if plain is None else (plain, (_PLAIN[plain](obj),))
 
 
-def _packed(message: tuple[MessageKind, Any]) -> bytes:
+def _packed(message: tuple[MessageKind, Any, float]) -> bytes:
     stream = BytesIO()
     _Pickler(stream, protocol=pickle.HIGHEST_PROTOCOL).dump(message)
     return stream.getvalue()

@@ -28,7 +28,7 @@ from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target, is_program
-from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask, processor_seconds
 from dpassay.properties.drawing.workers import Drawing, on_workers
 from dpassay.properties.hunting.confirming import Attribution, Exactly
 from dpassay.properties.hunting.float64 import float64_result
@@ -110,7 +110,7 @@ def sample_pairs(
         With sampled evidence; also after an interruption from the keyboard, a call that hangs or the loss of the
         workers, if anything was drawn before.
     """
-    clock, cpu = time.perf_counter(), time.process_time()
+    clock, cpu = time.perf_counter(), processor_seconds(sampler)
     campaign = Campaign(
         task.claim,
         pairs,
@@ -140,7 +140,7 @@ def sample_pairs(
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
-    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+    seconds, cpu_seconds = time.perf_counter() - clock, processor_seconds(sampler) - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = replace(
         _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), confirm_calls=attribution.spent
@@ -238,10 +238,10 @@ def _play(
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
     refuted_after = None
-    bound = _ThriftyBound(campaign, task.ideal_alpha)
+    bound, seconds = _ThriftyBound(campaign, task.ideal_alpha), task.sampling_seconds
 
     def is_over() -> bool:
-        return time.perf_counter() - clock >= task.budget_seconds
+        return time.perf_counter() - clock >= seconds
 
     while True:  # at least one batch, so that there is something to report
         is_first = not campaign.calls

@@ -4,18 +4,21 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from dpassay.claims import parse_claim
 from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.notions.bounds import interval_words, words_below
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.spec.verdict import Evidence
 
 if TYPE_CHECKING:
-    from dpassay.properties.hunting.result import Float64Result
+    from dpassay.properties.hunting.result import Float64Result, HuntResult
 
 __all__ = [
     "WEAK_TEST",
+    "event_figure_words",
     "event_words",
     "figures_words",
     "float64_lines",
@@ -26,6 +29,9 @@ __all__ = [
 
 WEAK_TEST = "weak test: "
 """Beginning of the sentence about a weak test."""
+
+_SAME_FIGURE, _LARGEST_FIGURE = 1 - 1e-3, 1e300
+"""An event that comes this near to the bound, relatively, shows it; an infinite bound is compared with this one."""
 
 _LONGEST_EVENT = 300
 """Characters of an event that a terminal shows."""
@@ -74,6 +80,23 @@ def event_words(event: str) -> str:
         return f"{event[:_LONGEST_EVENT]} ... ({len(event):,} characters; --json prints them all)"
     rest = f"{count - len(kept):,} of {count:,} alternatives; --json prints them all"
     return f"{' or '.join(kept)} or ... ({rest})"
+
+
+def event_figure_words(result: "HuntResult") -> str | None:
+    """Return what the event of an enclosed violation shows by itself where the bound on epsilon rests on more.
+
+    The bound is the largest one over all pairs and events that were compared. The witness is one of the simplest.
+    """
+    if result.witness is None or result.evidence is Evidence.SAMPLED or result.claim.startswith("ex-post:"):
+        return None
+    point, lower = epsilon_delta_of(parse_claim(result.claim)), result.epsilon_lower
+    if point is None or lower is None or result.bounds[0].quantity != "epsilon":
+        return None
+    (low, _), (_, high), delta = result.witness.p_left, result.witness.p_right, point[1]
+    shown = math.inf if high == 0 else max(0.0, math.log(max(low - delta, high) / high)) * (1 - 1e-9)  # rounded down
+    if shown >= _SAME_FIGURE * min(lower, _LARGEST_FIGURE):
+        return None
+    return f"this event alone shows epsilon >= {words_below(shown, 6)}; the bound rests on other events or pairs"
 
 
 def figures_words(power: Power) -> str:

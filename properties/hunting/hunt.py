@@ -14,7 +14,7 @@ from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
 from dpassay.properties.drawing.sessions import in_sessions, require_session
 from dpassay.properties.drawing.target import describe_target, full_name
-from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError, ask, processor_seconds
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
 from dpassay.properties.hunting.confirming import Exactly
@@ -23,7 +23,7 @@ from dpassay.properties.hunting.float64 import sampled_float64, with_certified_f
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.idle import notes_on_calls
 from dpassay.properties.hunting.many_at_once import asked_for_many
-from dpassay.properties.hunting.result import HuntResult, refuted_claims
+from dpassay.properties.hunting.result import BUDGET_SECONDS, HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
     claim_of,
@@ -59,7 +59,7 @@ def hunt(
     claim: Claim | str | None = None,
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
-    budget_seconds: float = 60.0,
+    budget_seconds: float = BUDGET_SECONDS,
     calls: int | None = None,
     alpha: float = 1e-6,
     seed: int = 0,
@@ -94,7 +94,9 @@ def hunt(
         Objects or their words on the command line; by default the first claim and the relation of the mechanism.
         `neighbours` may be a hypothesis strategy of pairs (left, right): the target receives what it draws.
     budget_seconds : float
-        Time after which no further batch begins.
+        Time of the hunt from when the target is loaded. The trace takes part of it; samples have what is left, half
+        of it at least, but for a sixteenth for the report; the search for a simpler pair has the rest, a quarter at
+        least. Batches that were begun are ended.
     calls : int, optional
         Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see how the target
         uses its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
@@ -264,6 +266,7 @@ def investigate(
             checked_seed,
             limits.calls,
             limits.budget,
+            trace_seconds=tracing,
             own_claim=claim is None,
             questions=Questions.IDEAL if policy is Float64Policy.IGNORE else Questions.BOTH,
             call_timeout_seconds=limits.call_timeout,
@@ -274,6 +277,7 @@ def investigate(
         # exact decisions are about numbers, and about one call
         exact = None if isinstance(relation, EncodedNeighbours) or length > 1 else relation
         result = _certify(task, opened, exact) if white_box and exact is not None else None
+        tracing = min(tracing, limits.budget)
         decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)
@@ -357,29 +361,29 @@ class _Times(NamedTuple):
     cpu_seconds: float
 
     @classmethod
-    def now(cls) -> "_Times":
-        return cls(time.perf_counter(), time.process_time())
+    def now(cls, opened: OpenedTarget) -> "_Times":
+        return cls(time.perf_counter(), processor_seconds(opened.sampler))
 
     def since(self, began: "_Times") -> "_Times":
         return _Times(self.seconds - began.seconds, self.cpu_seconds - began.cpu_seconds)
 
 
 def _certify(task: Task, opened: OpenedTarget, relation: NeighbourRelation) -> HuntResult | None:
-    began = _Times.now()
+    began = _Times.now(opened)
     found = opened.certified(None if task.own_claim else task.claim, relation, task.seed)
     if found is None:
         return None
-    return _certified(task, found.verdict, found.scope, found.evidence, found, _Times.now().since(began))
+    return _certified(task, found.verdict, found.scope, found.evidence, found, _Times.now(opened).since(began))
 
 
 def _decided(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seconds: float) -> tuple[Decision, _Times]:
-    began = _Times.now()
+    began = _Times.now(opened)
     claim = None if task.own_claim else task.claim
     try:
         decision = opened.traced(claim, relation, task.seed, seconds)
     except WorkersLostError as error:
         raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
-    return decision, _Times.now().since(began)
+    return decision, _Times.now(opened).since(began)
 
 
 def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:

@@ -1,6 +1,7 @@
 """The result of a hunt, with the fields of the command line's contract."""
 
 import decimal
+import math
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,8 +11,9 @@ from dpassay.claims import Claim, PureDP, RenyiDP, parse_claim
 from dpassay.neighbours import parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, Float64Record, HuntRecord, WitnessRecord, as_dictionary
-from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
+from dpassay.properties.drawing.call_guard import CALL_TIMEOUT, NOT_FRESH, NOT_READ
 from dpassay.properties.drawing.target import is_program
+from dpassay.properties.hunting.decision import TRACE_SECONDS
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME, ROUNDING_EVERYWHERE
 from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
@@ -19,6 +21,7 @@ from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = [
+    "BUDGET_SECONDS",
     "Float64Result",
     "HuntResult",
     "Witness",
@@ -29,7 +32,8 @@ __all__ = [
     "replay_command",
 ]
 
-"""The verdict of a run that neither refuted its claim nor tested it."""
+BUDGET_SECONDS = 60.0
+"""Time of a hunt unless stated otherwise."""
 
 _CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "float64"})
 """Fields of a result that the record states in a form of its own, or not at all."""
@@ -152,7 +156,8 @@ class HuntResult:
     calls : int
         Outcomes drawn from the target.
     seconds, cpu_seconds : float
-        Time on the clock, and time of this process (workers not counted).
+        Time on the clock, and processor time of this process and of the one that holds the target (workers of a pool
+        are not counted).
     witness : Witness or None
         For a violated claim.
     seed : int
@@ -384,6 +389,9 @@ def replay_command(
     float64: Float64Policy = Float64Policy.WARN,
     trace: bool = True,
     session: int = 1,
+    budget_seconds: float = BUDGET_SECONDS,
+    call_timeout_seconds: float = CALL_TIMEOUT,
+    trace_seconds: float = TRACE_SECONDS,
 ) -> str:
     """Return the shell command that repeats a hunt; without a claim it takes the target's own.
 
@@ -405,10 +413,19 @@ def replay_command(
         As for `hunt`.
     session : int
         As for `hunt`.
+    budget_seconds, call_timeout_seconds, trace_seconds : float
+        As for `hunt`; named where they are not the usual ones.
     """
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
     words += [] if float64 is Float64Policy.WARN else ["--float64", str(float64)]
+    words += [] if budget_seconds == BUDGET_SECONDS else ["--budget", _seconds_words(budget_seconds)]
+    words += [] if call_timeout_seconds == CALL_TIMEOUT else ["--call-timeout", _seconds_words(call_timeout_seconds)]
     words += [] if trace or session > 1 else ["--no-trace"]
+    words += [] if trace_seconds == TRACE_SECONDS else ["--trace-limit", _seconds_words(trace_seconds)]
     words += [] if session == 1 else ["--session", str(session)]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])
+
+
+def _seconds_words(seconds: float) -> str:
+    return "inf" if math.isinf(seconds) else f"{seconds:.15g}s"

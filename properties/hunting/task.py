@@ -2,7 +2,8 @@
 
 import math
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from dpassay.neighbours import AnyNeighbours, parse_relation, relation_forms
 from dpassay.properties.betting.game import LowOrder
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target
+from dpassay.properties.hunting.decision import TRACE_SECONDS
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import replay_command
 from dpassay.properties.hunting.verdicts import Float64Policy, Questions
@@ -40,6 +42,10 @@ FLOAT64_SHARE = 1 / 8
 0.13 nats. Low-order bits leak grossly, so that they show with a small part."""
 
 
+_FOR_THE_REPORT = 1 / 16
+"""The part of the budget that sampling leaves for bounds, witnesses and the power."""
+
+
 @dataclass(frozen=True)
 class Task:
     """The parameters that `hunt` documents.
@@ -58,12 +64,16 @@ class Task:
         What samples are to answer.
     call_timeout_seconds : float
         As for `hunt`.
+    trace_seconds : float
+        As for `hunt`.
     session : int
         How many calls of the target make one outcome; `claim` is the claim for that many.
     stated : Claim, optional
         The claim for one call, where it is another.
     float64 : Float64Policy
         As for `hunt`.
+    began : float
+        When the time of the budget begins, on the monotonic clock: now, unless stated otherwise.
     """
 
     target: Any
@@ -76,15 +86,37 @@ class Task:
     own_claim: bool = False
     questions: Questions = Questions.BOTH
     call_timeout_seconds: float = CALL_TIMEOUT
+    trace_seconds: float = TRACE_SECONDS
     session: int = 1
     stated: Claim | None = None
     float64: Float64Policy = Float64Policy.WARN
+    began: float = field(default_factory=time.monotonic, compare=False)
 
     def __post_init__(self) -> None:
         if self.claim.is_vacuous:
             raise UsageError(
                 f"claim {self.claim} is vacuous: delta must be below 1, else every mechanism satisfies it"
             )
+
+    def seconds_left(self, least: float) -> float:
+        """Return the time that is left, at least a part of the budget: no phase of a hunt goes without.
+
+        Parameters
+        ----------
+        least : float
+            The part of the budget that the phase has in any case, in [0, 1].
+        """
+        left = self.began + self.budget_seconds - time.monotonic()
+        return max(left, least * self.budget_seconds)
+
+    @property
+    def sampling_seconds(self) -> float:
+        """The time for samples: what is left of the budget, half of it at least.
+
+        Where no number of calls is the limit, part of it is for the report.
+        """
+        report = _FOR_THE_REPORT if self.calls is None else 0.0
+        return self.seconds_left(1 / 2) - report * self.budget_seconds
 
     @property
     def ideal_alpha(self) -> float:
@@ -121,6 +153,9 @@ class Task:
             float64=self.float64,
             trace=trace,
             session=self.session,
+            budget_seconds=self.budget_seconds,
+            call_timeout_seconds=self.call_timeout_seconds,
+            trace_seconds=self.trace_seconds,
         )
 
 

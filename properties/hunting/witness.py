@@ -18,7 +18,13 @@ from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.json_protocol import makes_many
-from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import (
+    RemoteSampler,
+    TargetExitError,
+    WorkersLostError,
+    ask,
+    processor_seconds,
+)
 from dpassay.properties.hunting.confirming import Confirmation
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task, fresh_seed
@@ -44,6 +50,9 @@ MOST_CALLS = 50_000
 _PATIENCE, _LEAST_PATIENCE = 3, 512
 """Calls that a simpler pair may take to refute the claim again: as a multiple of those of the pair of the hunt, and at
 least. Fresh learners need some dozens to begin with."""
+
+_LEAST_SHARE = 1 / 4
+"""The part of the budget that shrinking may take in any case."""
 
 _MEASUREMENTS = 5
 """Times that the calls of a measurement may double: more show fainter violations and cost calls."""
@@ -160,8 +169,9 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
     Returns
     -------
     HuntResult
-        With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
-        the time make no difference.
+        With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers makes
+        no difference. The time makes one where the hunt has no limit of calls: what is left of its budget is for
+        shrinking, a quarter at least.
     """
     cut_short = result.stopped is not None and result.stopped.cuts_short
     if (
@@ -173,7 +183,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         return result
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
-    clock, cpu = time.perf_counter(), time.process_time()
+    clock, cpu = time.perf_counter(), processor_seconds(sampler)
     apart = Habit.SHARES_NOISE.value in result.notes
     trials = _Trials(task, sampler, min(result.calls, MOST_CALLS), apart=apart)
     witness = result.witness
@@ -197,23 +207,28 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         shrink_calls=trials.spent,
         confirm_calls=result.confirm_calls + trials.confirmed_by,
         seconds=result.seconds + time.perf_counter() - clock,
-        cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
+        cpu_seconds=result.cpu_seconds + processor_seconds(sampler) - cpu,
     )
 
 
 class _Trials:
-    """Tests of single pairs, each with calls of its own, within a budget of calls."""
+    """Tests of single pairs, each with calls of its own, within a budget of calls and of time."""
 
     def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int, *, apart: bool) -> None:
         self._task, self._sampler, self._most = task, sampler, most_calls
         self._patience, self._apart = most_calls, apart
+        self._deadline = math.inf if task.calls is not None else time.monotonic() + task.seconds_left(_LEAST_SHARE)
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
         self.spent = self.confirmed_by = 0
 
+    @property
+    def _is_over(self) -> bool:
+        return self.spent >= self._most or time.monotonic() >= self._deadline
+
     def is_refuted(self, left: Array, right: Array) -> bool:
         """Play on the pair until the claim is refuted at the level of this trial, or it seems idle to go on."""
-        if self.spent >= self._most:
+        if self._is_over:
             return False
         self._number += 1
         campaign = Campaign(
@@ -260,13 +275,13 @@ class _Trials:
         for _ in range(_MEASUREMENTS):
             self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
             witness = measured_witness(game, self._task.claim, certified=True)
-            if self.spent >= self._most or shows_violation(witness, self._task.claim):
+            if self._is_over or shows_violation(witness, self._task.claim):
                 break
         return witness
 
     def _play(self, campaign: Campaign, needed: float) -> bool:
         game = campaign.games[0]
-        while game.calls < self._patience and self.spent < self._most:
+        while game.calls < self._patience and not self._is_over:
             size = max(FIRST_BATCH, min(game.calls // 2, game.largest_batch))
             self._enter(game, min(size, self._patience - game.calls))
             evidence = campaign.evidence.log_value()

@@ -21,6 +21,7 @@ from dpassay.properties.neighbours.moves import (
     largest_common_step,
     moved,
     range_of,
+    reaching,
     record_counts,
     widest_support,
     with_changed_record,
@@ -33,6 +34,10 @@ Array = NDArray[np.float64]
 
 _MOST_ALONE = 24
 """Coordinates that are moved alone, spread evenly over longer vectors: more leave fewer places for other patterns."""
+
+_MULTIPLES = (48_000, 4_800, 240, 12, 4, 2)
+"""Common multiples of moduli: from 47,999 to 48,000 an integer crosses multiples of 2, 3, 4, 5, 8, 10, 16, 100, 128
+and 1,000 at once. Where the relation ends before, the largest one that fits."""
 
 _HUGE, _LARGEST = 2.0**53, 2.0**1000
 """Beyond 2^53 units a float64 does not change when a unit is added; the largest number that pairs are built from."""
@@ -51,6 +56,7 @@ def designed_vectors(relation: VectorNeighbours, rng: np.random.Generator) -> It
         yield moved(relation, _outermost(relation, pattern), pattern)
     for pattern in _alone(relation):
         yield moved(relation, bases[0], pattern)
+    yield from _across_multiples(relation)
     for pattern in (-pattern for pattern in patterns):
         yield moved(relation, bases[0], pattern)
         yield moved(relation, _outermost(relation, pattern), pattern)
@@ -66,6 +72,15 @@ def designed_vectors(relation: VectorNeighbours, rng: np.random.Generator) -> It
         levels = np.array([low, high, (low + high) / 2, min(high, low + unit)])
         base = rng.choice(levels[: rng.integers(2, 5)], relation.size)
         yield moved(relation, base, rng.choice([-1.0, 0.0, 1.0], relation.size, p=[0.45, 0.1, 0.45]))
+
+
+def _across_multiples(relation: VectorNeighbours) -> Iterator[Pair]:
+    """Yield a pair of integers between which ``%``, ``//`` and shifts change, whatever their modulus is."""
+    fitting = [value for value in _MULTIPLES if relation.low <= value - 1 and value <= relation.high]
+    if relation.integer and fitting:
+        base = np.full(relation.size, min(max(0.0, relation.low), relation.high))
+        base[0] = fitting[0] - 1
+        yield moved(reaching(relation, fitting[0]), base, np.where(np.arange(relation.size) == 0, 1.0, 0.0))
 
 
 def _interleaved(bases: list[Array], patterns: list[Array]) -> Iterator[tuple[Array, Array]]:

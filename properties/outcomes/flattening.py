@@ -12,10 +12,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any
 
 from dpassay.impl.libraries.plain import UNREADABLE, Record, Scalar, written
 from dpassay.properties.outcomes.digits import digits_of_number
+from dpassay.properties.outcomes.value_words import parse_values
 
 __all__ = ["MISSING", "NUMBER", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_words"]
 
@@ -149,7 +151,7 @@ class Flat:
         keys = [accessor for accessor, _ in record.parts if accessor[:1] == "["]
         if keys and named:
             self.numbers[f"len({path})"] = float(len(keys))
-            self.words[f"keys({path})"] = ", ".join(key[1:-1] for key in keys)[:_LONGEST_WORD]
+            self.words[f"keys({path})"] = _keys_of(tuple(keys))
         for place, (accessor, part) in enumerate(record.parts):
             self.visit(path + accessor, part, named=named and place < _NAMED_PARTS)
             if named and accessor == "" and "set" in record.kind.lower():
@@ -233,6 +235,18 @@ class Flat:
         self.numbers |= {f"{path}[{place}]": float(byte) for place, byte in ends}
         if found:
             self._numbers_inside(path, found)
+
+
+@lru_cache(maxsize=1 << 10)
+def _keys_of(accessors: tuple[str, ...]) -> Hashable:
+    """Return the keys that accessors stand for, in their order; of many the first ones and a digest of the others."""
+    sizes = accumulate(map(len, accessors))
+    first = [accessor for accessor, size in zip(accessors, sizes, strict=True) if size <= _LONGEST_WORD]
+    later = accessors[len(first) :]
+    keys = parse_values(", ".join(accessor[1:-1] for accessor in first))
+    if keys is None:  # as of objects whose words Python does not read
+        return ", ".join(accessor[1:-1] for accessor in accessors)[:_LONGEST_WORD]
+    return (*keys, f"{len(later)} more: {code(', '.join(later)):.0f}") if later else keys
 
 
 def flattened(value: Any) -> Flat:

@@ -11,7 +11,7 @@ from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal, active, forget_frames, place_of, refuse
+from dpassay.properties.tracing.refusal import Refusal, active, forget_frames, place_of, refuse, require_exception
 from dpassay.properties.tracing.run import Interrupted, Mode, Run, Variables
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Choice, Limits, Node, Pending
@@ -160,9 +160,10 @@ class _Explorer:
             outcome = first_outcome(self.sampler(data, 1, generator))
             run.types = types_of_parts(outcome)
             return normal_form(outcome, lambda symbol: to_affine(symbol, run, self.found.variables))
-        except Refusal:
+        except (Interrupted, Refusal, OutOfTime):
             raise
-        except Exception as error:  # noqa: BLE001 - an exception is an outcome if numbers confirm it
+        except BaseException as error:  # noqa: BLE001 - an exception is an outcome if numbers confirm it
+            require_exception(error)
             run.place = place_of(error)
             return Raised(raised_words(error))  # a message that needs noise decides or refuses as all code does
 

@@ -260,6 +260,8 @@ def image_of(value: Any, name: str) -> Any:
         return value.then(name)
     if (known := getattr(value, "image", None)) is not None:
         return known(name)
+    if name in ROUNDINGS and value.run.is_integer(value.form):
+        return value
     if name in ROUNDINGS and value.run.derives(value.form):
         return value.run.derived(Function(name), value.form)
     outside = _outside(value, name)

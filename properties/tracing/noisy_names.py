@@ -66,7 +66,7 @@ class _IntType(type):
     def __call__(cls, *values: Any, **options: Any) -> Any:
         if len(values) == 1 and not options and active.run is not None:
             value = values[0].item() if isinstance(values[0], SymbolArray) and values[0].size == 1 else values[0]
-            if isinstance(value, Image) or (isinstance(value, Symbol) and value.run.is_rounded(value.form)):
+            if isinstance(value, Image) or (isinstance(value, Symbol) and _is_rounded(value)):
                 return math.trunc(value)
         return builtins.int(*values, **options)
 
@@ -85,6 +85,12 @@ def _is_whole(value: Any) -> bool:
     if isinstance(value, Image):
         return value.steps[-1][0] in ROUNDINGS
     return bool(value.run.is_whole(value.form))
+
+
+def _is_rounded(value: Symbol) -> bool:
+    """Return whether ``int`` rounds a symbol; constants have Python's own way."""
+    run, form = value.run, value.form
+    return bool(form.terms) and bool(run.is_rounded(form) or run.is_integer(form))
 
 
 def _extreme(plain: Callable[..., Any], *, is_above: bool) -> Callable[..., Any]:

@@ -13,7 +13,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "forget_frames", "original_of", "place_of", "placed", "refuse"]
+from dpassay.properties.outcomes.raised import raised_words
+
+__all__ = [
+    "Refusal",
+    "active",
+    "caller",
+    "forget_frames",
+    "original_of",
+    "place_of",
+    "placed",
+    "refuse",
+    "require_exception",
+]
 
 _PACKAGE = str(Path(__file__).parents[2])
 _TARGETS = str(Path(__file__).parents[2] / "impl")
@@ -59,12 +71,24 @@ class _Active(threading.local):
 active = _Active()
 
 
-def refuse(operation: str) -> NoReturn:
+def refuse(operation: str, place: str | None = None) -> NoReturn:
     """Raise a refusal, and mark the run that is under way as refused."""
-    refusal = Refusal(operation, caller())
+    refusal = Refusal(operation, caller() if place is None else place)
     if active.run is not None and active.run.refusal is None:
         active.run.refusal = refusal
     raise refusal
+
+
+def require_exception(error: BaseException) -> None:
+    """Refuse what the code under test raises to end more than a function, such as `SystemExit`.
+
+    Samples say how a call that exits looks from outside. Ctrl-C, which Python raises in the main thread, passes.
+    """
+    if isinstance(error, Exception):
+        return
+    if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        raise error
+    refuse(f"raises {raised_words(error)}", place_of(error))
 
 
 def original_of(function: Any) -> Any:

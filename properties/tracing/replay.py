@@ -19,8 +19,9 @@ from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.inversion import inverted_noises
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal, active
+from dpassay.properties.tracing.refusal import Refusal, active, require_exception
 from dpassay.properties.tracing.tree import Node
+from dpassay.properties.tracing.watchdog import OutOfTime
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.derived import with_derived
 from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Raised
@@ -146,7 +147,10 @@ def run_on_numbers(
     try:
         with np.errstate(all="ignore"):
             returned = sampler(numbers, 1, made)
-    except Exception as error:  # noqa: BLE001 - an exception is an outcome
+    except (Refusal, OutOfTime):
+        raise
+    except BaseException as error:  # noqa: BLE001 - an exception is an outcome
+        require_exception(error)
         return Raised(raised_words(error))
     finally:
         active.tape = None

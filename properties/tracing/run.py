@@ -217,6 +217,12 @@ class Run:
         keys = form.terms
         return bool(keys) and all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in keys)
 
+    def is_integer(self, form: Form) -> bool:
+        """Return whether a form is an integer for all noise: integer multiples of noise on a lattice."""
+        factors = [form.constant, *form.terms.values()]
+        is_lattice = all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
+        return is_lattice and all(factor.denominator == 1 for factor in factors)
+
     def is_rounded(self, form: Form) -> bool:
         """Return whether ``int`` rounds a form, one with continuous noise; data alone are traced as numbers."""
         return any(self.kinds.get(key) in CONTINUOUS for key in form.terms) and not any(

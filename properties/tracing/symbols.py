@@ -170,6 +170,8 @@ class Symbol(Noisy):
         return image_of(self, "ceil")
 
     def __trunc__(self) -> Any:
+        if self.run.is_integer(self.form):
+            return self
         return math.floor(self) if self >= 0 else math.ceil(self)
 
     def __floordiv__(self, divisor: Any) -> Any:

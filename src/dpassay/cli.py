@@ -4,13 +4,15 @@
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
-input (including a target that hangs), with one line on standard error; 130 after an interruption from the keyboard;
-141 if the reader of the output, such as `head`, closed the pipe.
+input (including a target that hangs), with one line on standard error; 3 for an error of dpassay itself, with its
+traceback on standard error; 130 after an interruption from the keyboard; 141 if the reader of the output, such as
+`head`, closed the pipe.
 """
 
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from dpassay.arguments import UsageError
 from dpassay.assay_command import assay
 from dpassay.cache import cache_folder
 from dpassay.check_command import check
-from dpassay.command_line import EXPECTED, INTERRUPTED, PIPE_CLOSED, USAGE, use_any_encoding
+from dpassay.command_line import EXPECTED, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED, USAGE, use_any_encoding
 from dpassay.configuration import read_defaults
 from dpassay.experiment_command import experiment
 from dpassay.hunt_command import hunt
@@ -56,7 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as error:
         # click exits so after completing a word, and on a closed pipe, where its 1 would mean an unexpected result
         status = error.code if "_DPASSAY_COMPLETE" in os.environ else PIPE_CLOSED
+    except BaseException as error:  # noqa: BLE001 - Python's own status would be 1, which is a verdict
+        return _internal_error(error)
     return status if isinstance(status, int) else EXPECTED
+
+
+def _internal_error(error: BaseException) -> int:
+    click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    click.echo(
+        f"dpassay: internal error (exit status {INTERNAL_ERROR}): this is a defect of dpassay {dpassay.__version__} "
+        "and no verdict; please report it with the command and the lines above",
+        err=True,
+    )
+    return INTERNAL_ERROR
 
 
 def _usage(message: str) -> int:
@@ -85,6 +99,8 @@ class _Commands(click.Group):
     cls=_Commands,
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status of every command: 0 if everything is as expected, 1 if a result is not, 2 for wrong usage or "
+    "bad input, 3 for an internal error, 130 after Ctrl-C, 141 if the reader of the output closed the pipe.",
 )
 @click.version_option(dpassay.__version__, prog_name="dpassay")
 def cli() -> None:

@@ -15,6 +15,7 @@ from dpassay.arguments import MOST_SECONDS, UsageError
 
 __all__ = [
     "EXPECTED",
+    "INTERNAL_ERROR",
     "INTERRUPTED",
     "PIPE_CLOSED",
     "UNEXPECTED",
@@ -28,7 +29,8 @@ __all__ = [
     "use_any_encoding",
 ]
 
-EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two are the shell's conventions
+EXPECTED, UNEXPECTED, USAGE, INTERNAL_ERROR = 0, 1, 2, 3
+INTERRUPTED, PIPE_CLOSED = 130, 141  # the shell's conventions
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object per line on standard output."

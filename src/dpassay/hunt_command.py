@@ -41,7 +41,11 @@ __all__ = ["hunt"]
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
 @click.option("--neighbours", metavar="SPEC", help=f"Text that begins with one of {relation_forms()}.")
 @click.option(
-    "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
+    "--budget",
+    metavar="SECONDS",
+    default="60s",
+    show_default=True,
+    help="Time for the trace, the samples and a simpler witness together; batches that were begun are ended.",
 )
 @click.option("--calls", type=click.IntRange(min=1, max=MOST_CALLS), help="Maximum number of calls of TARGET.")
 @click.option(
@@ -237,7 +241,7 @@ _ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
 
 
 def _print_hunt(result: "HuntResult") -> None:
-    from dpassay.properties.hunting.formatting import event_words, float64_lines, power_words
+    from dpassay.properties.hunting.formatting import event_figure_words, event_words, float64_lines, power_words
     from dpassay.properties.notions.bounds import interval_words
 
     click.echo(str(result))
@@ -247,6 +251,8 @@ def _print_hunt(result: "HuntResult") -> None:
         click.echo(f"  event  {event_words(result.witness.event)}")
         left, right = map(interval_words, (result.witness.p_left, result.witness.p_right))
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
+        if (figure := event_figure_words(result)) is not None:
+            click.echo(f"  {figure}")
     if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
@@ -291,6 +297,7 @@ def _output_to_stderr() -> Iterator[None]:
 
 @contextmanager
 def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> Iterator["HuntProgress"]:
+    from dpassay.properties.notions.bounds import words_below
     from dpassay.properties.progress import share_bar
 
     with share_bar(f"hunting {target}") as update:
@@ -300,7 +307,7 @@ def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> I
         ) -> None:
             history.append((calls, e_value_log10))
             update(
-                f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}",
+                f"{calls:,} calls, epsilon >= {words_below(epsilon_lower, 3)}, e-value 10^{e_value_log10:.1f}",
                 min(seconds / limit, 1.0),
             )
 

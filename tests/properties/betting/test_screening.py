@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.screening import Pair, Screening, evidence_beyond
+from dpassay.properties.betting.screening import EventEvidence, Pair, Screening, evidence_beyond
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.batch import Outcomes
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
@@ -46,6 +46,16 @@ def test_evidence_needs_more_than_the_claim_allows(left: int, right: int, epsilo
     assert found >= 0
     if allowed:
         assert found == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("samples", [8, 1 << 20])
+def test_evidence_of_events_needs_no_table_of_all_counts(samples: int) -> None:
+    """The table of a late round took a minute, on which no limit of time was looked at."""
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, samples + 1, (2, 5, 40))
+    points = [(0.5, 0.01), (1.0, 0.0)]
+    expected = np.max([evidence_beyond(left, right, samples, *point) for point in points], axis=0)
+    np.testing.assert_array_equal(EventEvidence(points, samples).of(left, right), expected)
 
 
 def leaks_at(level: float):  # type: ignore[no-untyped-def]

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from dpassay.arguments import UsageError
 from dpassay.claims import ExPost
 from dpassay.cli import main
+from dpassay.properties.drawing.shipping import Named
+from dpassay.properties.drawing.target_process import TargetProcess
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
 
@@ -231,3 +233,30 @@ def test_an_interruption_ends_a_hanging_import_at_once(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err.strip()) == (130, "", "dpassay: interrupted")
+
+
+def test_the_processor_time_of_the_target_counts(folder: Path) -> None:
+    (folder / "busy.py").write_text(BUSY, encoding="utf-8")
+    result = hunt("busy.py:noisy", "pure:4", LINE, calls=2, float64="ignore")
+    assert result.cpu_seconds >= 0.2  # of one call at least
+
+
+def test_the_processor_time_of_a_process_that_was_started_anew_is_kept(folder: Path) -> None:
+    (folder / "busy.py").write_text(BUSY, encoding="utf-8")
+    with TargetProcess(Named("busy.py:noisy"), "busy.py:noisy") as process:
+        before = process.processor_seconds
+        process.ask(lambda noisy: noisy(np.zeros(1), 1, np.random.default_rng(0)))
+        spent = process.processor_seconds
+        assert spent >= before + 0.2
+        process.restart()
+        assert process.processor_seconds > spent
+
+
+BUSY = """
+import time
+def noisy(data, size, rng):
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        pass
+    return data[0] + rng.laplace(size=size)
+"""

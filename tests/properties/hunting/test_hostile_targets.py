@@ -88,6 +88,26 @@ def test_very_long_outcomes_are_seen_through_their_features() -> None:
     assert replay(result.to_json(), wide, calls=500).verdict == "violated"
 
 
+class Stop(BaseException):
+    """Ends more than a function."""
+
+
+@pytest.mark.traced
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, Stop])
+@pytest.mark.parametrize("only_on_numbers", [False, True])
+def test_an_exit_during_a_trace_is_no_error_of_the_trace(kind: type[BaseException], only_on_numbers: bool) -> None:
+    def stops(data: Array, size: int, rng: np.random.Generator) -> list[float]:
+        noisy = data[0] + rng.laplace(size=size)
+        if (noisy > 1).any() and not (only_on_numbers and noisy.dtype == object):
+            raise kind("away")
+        return [0.0] * size
+
+    result = hunt(stops, "pure:1", LINE, calls=100, isolate=False)
+    assert result.evidence == "sampled"
+    assert result.not_traced is not None
+    assert f"raises {kind.__name__}: away" in result.not_traced
+
+
 def test_a_target_that_exits_is_named_and_does_not_set_the_status(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
     (tmp_path / "stops.py").write_text("def f(data, size, rng):\n    raise SystemExit(0)\n", encoding="utf-8")
@@ -178,6 +198,14 @@ def test_the_budget_ends_a_round_and_the_calls_replay_it() -> None:
     limited = hunt(tell, "pure:2", LINE, budget_seconds=1e-9)
     assert limited.calls == 2 * FIRST_BATCH  # one batch
     assert f"--calls {limited.calls}" in limited.replay
+
+
+def test_a_replay_names_the_limits_of_the_run() -> None:
+    usual = hunt(tell, "pure:2", LINE, calls=8)
+    assert not any(option in usual.replay for option in ("--budget", "--call-timeout", "--trace-limit"))
+    found = hunt(tell, "pure:2", LINE, calls=8, budget_seconds=180, call_timeout_seconds=math.inf, trace_seconds=0.1)
+    for option in ("--budget 180s", "--call-timeout inf", "--trace-limit 0.1s", "--calls 8"):
+        assert option in found.replay
 
 
 # --- replays and witnesses ----------------------------------------------------------------------------------

@@ -1,16 +1,24 @@
 """`dpassay hunt` from the shell: what it prints, when it is interrupted and when it is asked for nonsense."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from dpassay import hunt_command
 from dpassay.cli import main
+from dpassay.properties.hunting.formatting import event_figure_words
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.result import HuntResult, Witness
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.notions.bounds import Bound
+from dpassay.spec.verdict import Evidence, Scope
 
 Capture = pytest.CaptureFixture[str]
 LINE = "vector:size=1,linf=1"
@@ -257,3 +265,33 @@ def test_one_outcome_on_every_input_is_proved_without_a_contradiction(tmp_path: 
     assert "the same outcome on every input" in err
     assert main(["hunt", f"{path}:short", *options]) == 2
     assert "target must return 3 outcomes" in capsys.readouterr().err
+
+
+def test_the_bound_of_the_progress_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("dpassay.properties.progress.share_bar", lambda _: nullcontext(lambda at, _: shown.append(at)))
+    with hunt_command._hunting("mine.py:f", 60.0, []) as progress:
+        progress(calls=1_000, seconds=1.0, e_value_log10=2.0, epsilon_lower=0.99999)
+    assert shown == ["1,000 calls, epsilon >= 0.999, e-value 10^2.0"]
+
+
+@pytest.mark.parametrize(
+    ("p_left", "lower", "claim", "words"),
+    [
+        ((0.5, 0.5), 1.75, "pure:1.0", "this event alone shows epsilon >= 1.38629"),
+        ((0.5, 0.5), math.inf, "pure:1.0", "this event alone shows epsilon >= 1.38629"),
+        ((0.5, 0.5), 1.3863, "pure:1.0", None),
+        ((0.5, 0.5), 1.75, "approx:1.0,0.25", "this event alone shows epsilon >= 0.693147"),
+        ((0.5, 0.5), 1.75, "zcdp:0.5", None),
+    ],
+)
+def test_an_event_that_does_not_show_the_bound_says_what_it_shows(
+    p_left: tuple[float, float], lower: float, claim: str, words: str | None
+) -> None:
+    witness = Witness((0.0,), (1.0,), "outcome > 1.0", p_left, (0.125, 0.125), certified=True)
+    result = HuntResult(
+        "mine.py:f", claim, HuntVerdict.VIOLATED, (Bound("epsilon", lower, None, 1.0, "privacy loss"),),
+        Evidence.ENCLOSED, Scope.POINTS, 1e-6, None, 0, 1.0, 1.0, witness, 0, "", neighbours=LINE,
+    )  # fmt: skip
+    found = event_figure_words(result)
+    assert found == words if words is None else found is not None and found.startswith(words)

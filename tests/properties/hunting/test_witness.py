@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,10 @@ from dpassay.arguments import UsageError
 from dpassay.claims import Claim, ExPost, ProbabilisticDP, PureDP
 from dpassay.properties.hunting.hunt import hunt as hunt_within
 from dpassay.properties.hunting.replay import replay as replay_within
-from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.hunting.result import HuntResult, Witness
+from dpassay.properties.hunting.task import Task, neighbours_of
+from dpassay.properties.hunting.witness import shrunk
+from dpassay.properties.outcomes.calls import sampler_of
 
 Array = NDArray[np.float64]
 LINE = "vector:size=1,linf=1"
@@ -129,10 +133,6 @@ def test_inputs_that_the_target_refuses_are_no_simpler_ones() -> None:
 
 def test_pairs_are_certified_by_calls_of_their_own_at_the_level() -> None:
     """A private mechanism, and a result that claims otherwise: no pair may be certified, with probability 1e-9."""
-    from dpassay.properties.hunting.result import Witness
-    from dpassay.properties.hunting.task import Task, neighbours_of
-    from dpassay.properties.hunting.witness import shrunk
-    from dpassay.properties.outcomes.calls import sampler_of
 
     def private(data: Array, size: int, rng: np.random.Generator) -> Array:
         return np.asarray(np.round(data[0] + rng.laplace(0, 1, size), 6))
@@ -143,6 +143,28 @@ def test_pairs_are_certified_by_calls_of_their_own_at_the_level() -> None:
     result = shrunk(wrong, task, sampler_of(private))
     assert result.witness == wrong.witness
     assert result.shrink_calls == 3_000
+
+
+@pytest.mark.parametrize(("calls", "is_cut"), [(None, True), (1_000, False)])
+def test_shrinking_ends_with_the_time_where_no_number_of_calls_is_the_limit(calls: int | None, is_cut: bool) -> None:
+    def tells_plainly(data: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.asarray(np.round(data[0] + rng.laplace(0, 0.1, size), 6))
+
+    found = hunt(tells_plainly, "pure:1", "vector:size=2,linf=1", calls=1_000, shrink=False)
+    task = Task(tells_plainly, PureDP(1.0), neighbours_of(None, "vector:size=2,linf=1"), 1e-6, 0, calls, 1e-9)
+    result = shrunk(found, task, sampler_of(tells_plainly))
+    assert (result.shrink_calls == 0, result.verdict) == (is_cut, "violated")
+    assert (result.witness == found.witness) is is_cut
+
+
+def test_every_phase_has_a_share_of_the_budget_and_no_more_than_is_left() -> None:
+    began = time.monotonic() - 20
+    task = Task(first_coordinate, PureDP(1.0), neighbours_of(None, LINE), 1e-6, 0, None, 60.0, began=began)
+    assert 39 < task.seconds_left(1 / 4) < 40
+    assert 35 < task.sampling_seconds < 36.25  # 3.75 s are for the report
+    assert 39 < replace(task, calls=1_000).sampling_seconds < 40
+    late = replace(task, began=began - 60)
+    assert (late.seconds_left(1 / 4), late.sampling_seconds) == (15, 26.25)
 
 
 # --- saved and replayed -------------------------------------------------------------------------------------

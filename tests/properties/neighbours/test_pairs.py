@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpassay.arguments import UsageError
-from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 
@@ -195,3 +195,16 @@ def test_data_sets_that_are_no_neighbours_are_told() -> None:
     assert not are_neighbours(relation, np.array([]), np.array([1.0]))
     assert not are_neighbours(relation, np.array([0.0]), np.array([0.0, 2.0]))
     assert relation_words(relation) == "records:low=0.0,high=1.0,size=1,max-size=3,relation=add-remove"
+
+
+@pytest.mark.parametrize("spec", ["size=1,linf=1,integer,low=0", "size=3,l1=1,integer", "size=2,linf=2,integer"])
+def test_an_early_pair_of_integers_crosses_multiples_of_all_common_moduli(spec: str) -> None:
+    early = adversarial_pairs(parse_neighbours(f"vector:{spec}"), seed=0)[:8]
+    for modulus in (2, 3, 4, 5, 8, 10, 16, 100, 1000):
+        crossing = [pair for pair in early if np.abs(np.diff([side // modulus for side in pair], axis=0)).sum() > 0]
+        assert any(np.abs(np.concatenate(pair)).max() < 2**52 and min(pair[0][0], pair[1][0]) > 0 for pair in crossing)
+
+
+def test_the_multiples_that_integers_cross_fit_the_relation() -> None:
+    pairs = adversarial_pairs(parse_neighbours("vector:size=1,linf=1,integer,low=0,high=300"), seed=0)[:4]
+    assert {239.0, 240.0} in [{left[0], right[0]} for left, right in pairs]

@@ -177,3 +177,23 @@ def test_weighted_sums_are_features() -> None:
     assert Interval("outcome[0]-0.5*outcome[1]", 0.5, math.inf).holds(outcomes).tolist() == [False, True]
     assert str(parse_event("outcome[0]+0.25*outcome[1] > 1.5")) == "outcome[0]+0.25*outcome[1] > 1.5"
     assert outcomes.feature("outcome[0]+missing[1]") is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [(("cat",), "('cat',)"), (("it's", 2, (None, 1.5)), '("it\'s", 2, (None, 1.5))'), (("a", "b"), "('a', 'b')")],
+)
+def test_the_keys_of_a_dictionary_are_shown_as_python(keys: tuple[Any, ...], words: str) -> None:
+    outcomes = Outcomes.of([dict.fromkeys(keys, 0), {"dog": 0}])
+    (member, _) = outcomes.words("keys(outcome)")
+    event = Symbols((member,), "keys(outcome)")
+    assert str(event) == f"keys(outcome) in {{{words}}}"
+    assert parse_event(str(event)) == event
+    assert event.holds(outcomes).tolist() == [True, False]
+
+
+def test_many_keys_are_told_apart_to_the_last_one() -> None:
+    many = {f"key {number}": 0 for number in range(1000)}
+    one, other = (flattened(read({**many, last: 0})).words["keys(outcome)"] for last in "xy")
+    assert one != other
+    assert len(written(one)) < 2_000

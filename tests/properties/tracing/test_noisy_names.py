@@ -102,3 +102,26 @@ def test_data_above_an_end_are_compared() -> None:
     counts = VectorNeighbours(size=4, linf=1, low=0)
     found = decided(lambda data, rng: max(0, data[0]) + sum(x > 0 for x in data) * 0 + rng.laplace(), 1.0, counts)
     assert str(found.verdict) == "holds"
+
+
+def as_int(value: Any) -> Any:
+    return int(value)  # the name, for which a trace has its own function
+
+
+@pytest.mark.parametrize("whole", [as_int, round, math.floor, math.ceil, math.trunc, np.rint])
+def test_an_integer_of_lattice_noise_is_kept_as_it_is(whole: Any) -> None:
+    integers = VectorNeighbours(size=1, linf=1, integer=True)
+
+    def release(data: Any, rng: Any) -> Any:
+        return data[0] + whole(2 + rng.geometric(0.625) - rng.geometric(0.625))
+
+    found = decided(release, 1.0, integers)
+    assert str(found.verdict) == "holds"  # the loss is log(1 / (1 - 0.625)) = 0.981
+    assert found.epsilon_upper == pytest.approx(-math.log(0.375))
+
+
+def test_a_part_of_lattice_noise_is_rounded() -> None:
+    """Half of a geometric draw is no integer: what `int` makes of it is not taken for the half."""
+    integers = VectorNeighbours(size=1, linf=1, integer=True)
+    found = decided(lambda data, rng: data[0] + int((rng.geometric(0.625) - rng.geometric(0.625)) / 2), 1.0, integers)
+    assert str(found.verdict) != "holds"
