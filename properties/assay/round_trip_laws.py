@@ -5,6 +5,8 @@ its delta at that epsilon must not exceed the given delta. The opposite directio
 
 A finding compares two numbers of one quantity: claimed is the level that was asked for, certified the level that the
 account states for its own answer. It is the largest contradiction among the points, so that its ratio bounds the others.
+A level that says nothing (a delta of 1, an infinite epsilon) contradicts as well, by a ratio that only depends on what was
+asked; it is told where no other contradiction was found.
 """
 
 import math
@@ -26,7 +28,7 @@ from dpassay.properties.assay.inquiry import (
     unless_answer,
 )
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.questions import INVERSES, Inverse, Question, inside, points_of
+from dpassay.properties.assay.questions import INVERSES, QUESTIONS, Inverse, Question, inside, points_of
 
 __all__ = ["ROUND_TRIP_LAWS"]
 
@@ -77,6 +79,12 @@ class _Contradiction:
         """Ratio of the level that the account states and the level that was asked for."""
         return self.stated / self.level if self.level > 0 else math.inf
 
+    @property
+    def weight(self) -> tuple[bool, float]:
+        """Order of contradictions: those by a level that says something come after the others, then larger ratios."""
+        most = 1.0 if QUESTIONS[self.back.of.question].probability else math.inf
+        return self.stated < most, self.ratio
+
     def finding(self, inquiry: Inquiry) -> Finding:
         """Return the finding."""
         detail = (
@@ -113,7 +121,7 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
             level = arguments[inverse.level]
             if stated > level + margin(other, level):
                 one = _Contradiction(Asked(answer, arguments), found, Asked(other, back), inverse.level, stated)
-                worst = one if worst is None or one.ratio > worst.ratio else worst
+                worst = one if worst is None or one.weight > worst.weight else worst
     return inquiry.nothing_found(returned) if worst is None else worst.finding(inquiry)
 
 

@@ -207,6 +207,14 @@ def test_the_largest_contradiction_is_told() -> None:
     assert (found.claimed, found.certified) == (1e-300, 0.25)
 
 
+def test_levels_that_say_nothing_are_told_for_want_of_others() -> None:
+    epsilon = constant("a, epsilon", "gaussian_epsilon", 0.5)
+    vacuous = Answer("a, delta", "gaussian_delta", lambda sigma, **_: 1.0 if sigma > 1 else 0.9)
+    found = check("epsilon_and_delta_agree", epsilon, vacuous)
+    assert found.certified == 0.9
+    assert check("epsilon_and_delta_agree", epsilon, constant("a, delta", "gaussian_delta", 1.0)).certified == 1.0
+
+
 def test_a_calibrator_is_told_its_target_beside_what_it_reaches() -> None:
     found = check(
         "calibration_suffices",
