@@ -4,9 +4,9 @@ Both answers are upper bounds of one account, or calibrated by it. If an account
 its delta at that epsilon must not exceed the given delta. The opposite direction may lose tightness.
 
 A finding compares two numbers of one quantity: claimed is the level that was asked for, certified the level that the
-account states for its own answer. It is the largest contradiction among the points, so that its ratio bounds the others.
-A level that says nothing (a delta of 1, an infinite epsilon) contradicts as well, by a ratio that only depends on what was
-asked; it is told where no other contradiction was found.
+account states for its own answer. It is the largest contradiction among the points, so that its ratio bounds the
+others. A level that says nothing (a delta of 1, an infinite epsilon) contradicts as well, by a ratio that only depends
+on what was asked; it is told where no other contradiction was found.
 """
 
 import math
