@@ -18,6 +18,7 @@ from diffprivlib_draws import draw_relations
 from diffprivlib_families import families
 from diffprivlib_fits import fit_relations
 from diffprivlib_fixed import fixed_noise, fixed_selection
+from diffprivlib_forms import form_relations
 from diffprivlib_limits import limit_cases
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
@@ -291,6 +292,6 @@ def cases():
     found = present_cases(
         families, model_families, mechanism_families, selection_families, fixed_noise, fixed_selection
     )
-    told = present_cases(relations, call_relations, fit_relations, own_noise_relations, draw_relations)
+    told = present_cases(relations, call_relations, fit_relations, own_noise_relations, form_relations, draw_relations)
     refused = present_cases(_refusals, refusals, limit_cases)
     return [*found, *present_cases(_tools, _models, _answers), *told, *refused]

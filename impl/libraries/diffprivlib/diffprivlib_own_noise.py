@@ -24,10 +24,14 @@ _NUMBERS = ("Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomai
 _NUMBERS += ("GeometricFolded",)
 
 
-@contextlib.contextmanager
 def _with_amounts(amounts):
     """Let mechanisms that randomise a number add these amounts, one after the other and again from the first."""
-    after = itertools.cycle(amounts)
+    return _with_noise(itertools.cycle(amounts))
+
+
+@contextlib.contextmanager
+def _with_noise(after):
+    """Let mechanisms that randomise a number add what an iterator gives."""
     kept = {name: getattr(mechanisms, name).randomise for name in _NUMBERS}
     for name in _NUMBERS:
         getattr(mechanisms, name).randomise = lambda _, value: value + next(after)
@@ -111,6 +115,56 @@ def _polynomial(random):
     yield apart("LinearRegression, squares", mixed, features.T @ features + moved)
 
 
+# --- no combination of released numbers is without noise -----------------------------------------------------
+
+
+def _responses(release):
+    """Return by how much released numbers move with each draw of noise: a row for each number, a column for each draw."""
+    places = itertools.count()
+    with _with_noise(0.0 * place for place in places):
+        start = np.ravel(release())
+    columns = []
+    for place in range(next(places)):
+        with _with_noise(float(draw == place) for draw in itertools.count()):
+            columns.append(np.ravel(release()) - start)
+    return np.array(columns).reshape(-1, len(start)).T
+
+
+def _released(model, features, other):
+    """Return what a fit releases, without what follows from it."""
+    model.fit(features.copy(), other)
+    if isinstance(model, models.LinearRegression):
+        squares, products, mixed = model._obj_coefs
+        return np.concatenate([squares, products.ravel(), mixed[np.triu_indices(len(mixed))]])
+    names = {"StandardScaler": ("mean_", "var_"), "GaussianNB": ("theta_", "var_")}
+    names = names.get(type(model).__name__, ("mean_", "explained_variance_"))
+    return np.concatenate([np.ravel(getattr(model, name)) for name in names])
+
+
+def _directions(random):
+    """Check that noise moves what is released in every direction: a combination that it does not move leaks.
+
+    Noise that entries share, or that is used twice, leaves fewer directions than there are numbers.
+    """
+    features = np.random.RandomState(random.getrandbits(31)).uniform(0.2, 0.8, (15, 3))
+    labels, state = np.arange(15) % 2, random.getrandbits(31)
+    unit = {"epsilon": 1.0, "random_state": state}
+    for name, more, other in (
+        ("StandardScaler", {"bounds": (0, 1)}, None),
+        ("GaussianNB", {"bounds": (0, 1)}, labels),
+        ("LinearRegression", {"bounds_X": (0, 1), "bounds_y": (0, 1), "fit_intercept": False}, features[:, :2]),
+        ("PCA", {"bounds": (0, 1), "data_norm": 2.0}, None),
+    ):
+
+        def release(name=name, more=more, other=other):
+            account = BudgetAccountant()
+            return _released(getattr(models, name)(**unit, **more, accountant=account), features, other)
+
+        moved = _responses(release)
+        rank = np.linalg.matrix_rank(moved, tol=1e-7 * np.max(np.abs(moved), initial=1e-300))
+        yield f"{name}: directions of {moved.shape[1]} draws", float(len(moved)), float(rank), float(len(moved))
+
+
 def _transforms(random):
     """Check that transformed mechanisms draw what their parents draw from the same random state."""
     state, number = random.getrandbits(31), random.uniform(-9, 9)
@@ -143,6 +197,7 @@ def own_noise_relations():
             "centres of clusters": _centres,
             "eigenvalues": _eigenvalues,
             "coefficients of a polynomial": _polynomial,
+            "no combination of released numbers is without noise": _directions,
             "transformed mechanisms": _transforms,
         },
     )
