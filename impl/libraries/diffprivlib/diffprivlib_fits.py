@@ -13,8 +13,8 @@ import numpy as np
 from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.utils import covariance_eig
-from diffprivlib_comparisons import apart, at_least, at_most
 from diffprivlib_calls import spent, without_noise
+from diffprivlib_comparisons import apart, at_least, at_most
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near

@@ -1,8 +1,8 @@
 """Relations of diffprivlib: parameters that are omitted or given in another form, and the range of outcomes.
 
-A bound that is omitted is read from the data, with a warning of the leak: the noise is then that of this bound. A number
-for all columns means what a list for each of them means, and a random state what its seed means. What is documented to
-lie in a range lies there, however large the noise.
+A bound that is omitted is read from the data, with a warning of the leak: the noise is then that of this bound. A
+number for all columns means what a list for each of them means, and a random state what its seed means. What is
+documented to lie in a range lies there, however large the noise.
 """
 
 from __future__ import annotations
@@ -115,11 +115,10 @@ def _forms_in_tools(random):
         return getattr(tools, name)(*given, epsilon=0.7, **{"random_state": state, **more}, **_quiet())
 
     unit, columns = {"bounds": (0, 1)}, {"bounds": ([0, 0, 0], [1, 1, 1])}
-    again = {"random_state": np.random.RandomState}
     for name in (*_AGGREGATES, "median"):
         whole, entries = asked(name, array, **unit), asked(name, array, axis=1, **unit)
         yield apart(
-            f"{name}: a random state", asked(name, array, random_state=again["random_state"](state), **unit), whole
+            f"{name}: a random state", asked(name, array, random_state=np.random.RandomState(state), **unit), whole
         )
         yield apart(f"{name}: an axis from the end", asked(name, array, axis=-1, **unit), entries)
         yield apart(f"{name}: all axes", asked(name, array, axis=(0, 1), **unit), whole)
@@ -127,7 +126,7 @@ def _forms_in_tools(random):
             by_column = asked(name, array, axis=0, **columns)
             yield apart(f"{name}: bounds of each column", by_column, asked(name, array, axis=0, **unit))
     one = asked("quantile", array, 0.3, **unit)
-    yield apart("quantile: a list of one", asked("quantile", array, [0.3], **unit), [one])
+    yield apart("quantile: a list of one", np.ravel(asked("quantile", array, [0.3], **unit)), np.ravel(one))
     yield apart("percentile: of a hundred", asked("percentile", array, 30, **unit), one)
     column, pair = array[:, 0], array[:, :2]
     counts = asked("histogram", column, bins=3, range=(0, 1))[0]

@@ -119,7 +119,7 @@ def _polynomial(random):
 
 
 def _responses(release):
-    """Return by how much released numbers move with each draw of noise: a row for each number, a column for each draw."""
+    """Return how far released numbers (rows) move with each draw of noise (columns)."""
     places = itertools.count()
     with _with_noise(0.0 * place for place in places):
         start = np.ravel(release())
