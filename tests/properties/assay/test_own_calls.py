@@ -97,7 +97,7 @@ def test_the_call_of_an_accountant_has_all_that_changed_it(target: Target) -> No
 
 
 def test_both_answers_of_a_contradiction_are_shown(target: Target) -> None:
-    witness = {
+    witness: dict[str, object] = {
         "question": "gaussian_epsilon",
         "arguments": ARGUMENTS,
         "other": "recorded",
