@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
+from diffprivlib.models import forest
 from diffprivlib.utils import PrivacyLeakWarning
 from diffprivlib_calls import without_noise
 from diffprivlib_comparisons import apart
@@ -94,10 +95,15 @@ def _omitted_in_models(random):
         ("LogisticRegression", {"data_norm": norm(features, axis=1).max()}, {}, labels),
         ("PCA", {"bounds": ends, "data_norm": norm(centred, axis=1).max()}, {"n_components": 1}, None),
         ("RandomForestClassifier", {"bounds": ends, "classes": [0, 1]}, {"n_estimators": 2}, labels),
+        ("DecisionTreeClassifier", {"bounds": ends, "classes": [0, 1]}, {}, labels),
     ):
+        if not hasattr(models, name) and not hasattr(forest, name):
+            continue
 
         def fit(parameters, name=name, more=more, other=other):
-            model = getattr(models, name)(epsilon=0.7, random_state=state, **parameters, **more, **_quiet())
+            model = getattr(models if hasattr(models, name) else forest, name)(
+                epsilon=0.7, random_state=state, **parameters, **more, **_quiet()
+            )
             return lambda: model.fit(features.copy(), other)
 
         for left_out in given:
@@ -194,6 +200,21 @@ def _ranges_of_mechanisms(random):
     yield from _inside("LaplaceBoundedNoise", drawn, -most, most)
 
 
+def _values_beyond(random):
+    """Check that a value beyond a bound is read as the bound, by mechanisms that clamp what they are given."""
+    lower, width, state = random.uniform(-6, -1), random.uniform(3, 6), random.getrandbits(31)
+    for name in ("Snapping", "LaplaceBoundedDomain"):
+
+        def drawn(value, name=name):
+            mechanism = getattr(mechanisms, name)(
+                epsilon=0.7, sensitivity=1.5, lower=lower, upper=lower + width, random_state=state
+            )
+            return [mechanism.randomise(value) for _ in range(60)]
+
+        for end, beyond in ((lower, lower - 2 * width), (lower + width, lower + 3 * width)):
+            yield apart(f"{name} in [{lower!r}, {lower + width!r}], value {beyond!r}", drawn(beyond), drawn(end))
+
+
 def _ranges_of_tools(random):
     array, state = np.random.RandomState(random.getrandbits(31)).uniform(0, 1, 7), random.getrandbits(31)
     quiet, state = {"epsilon": 0.05, **_quiet()}, np.random.RandomState(state)
@@ -222,5 +243,9 @@ def form_relations():
     )
     yield Relations(
         "ranges of outcomes",
-        {"outcomes of mechanisms": _ranges_of_mechanisms, "outcomes of tools": _ranges_of_tools},
+        {
+            "outcomes of mechanisms": _ranges_of_mechanisms,
+            "values beyond bounds": _values_beyond,
+            "outcomes of tools": _ranges_of_tools,
+        },
     )
