@@ -53,9 +53,12 @@ def _with_call(worker: Worker, line: Assessment) -> Assessment:
 def _expectation(line: Assessment) -> str:
     """Return what the library should have done, in words."""
     finding = line.finding
-    if "accepted" in (finding.witness or {}):
+    witness = finding.witness or {}
+    if "accepted" in witness:
         return "an exception"
-    if finding.certified is not None and "question" in (finding.witness or {}):
+    if "other" in witness:
+        return "answers that do not contradict each other"
+    if finding.certified is not None and "question" in witness:
         return f"{finding.certified!r}, the certified value"
     return f"{finding.claim or line.law}"
 
@@ -68,6 +71,9 @@ def _requests(case: str, witness: Mapping[str, Any]) -> Iterator[tuple[list[str]
             yield [f"# on {list(witness[side])!r}"], {"do": "draw", "case": case, "data": data}
     elif "question" in witness:
         yield [], {"do": "answer", "case": case, "arguments": encode(dict(witness["arguments"]))}
+        if "other" in witness:
+            arguments = encode(dict(witness["other arguments"]))
+            yield [], {"do": "answer", "case": witness["other"], "arguments": arguments}
     elif "accepted" in witness:
         for words in witness["accepted"]:
             yield [f"# {words}"], {"do": "attempt", "case": case, "attempt": words}

@@ -217,6 +217,8 @@ def _time_limits(plan: "Plan", profile: str, seconds: float | None, spent: float
     chosen = PROFILES[profile]
     left = max(chosen.seconds - spent, _LEAST_PART * chosen.seconds)
     part = time_of(plan, left)
+    if part == 0:  # no law applies to what is selected: nothing takes time
+        return {"budget": left}
     return {"budget": part, "overrun": (left + (chosen.overrun - 1) * chosen.seconds) / part}
 
 

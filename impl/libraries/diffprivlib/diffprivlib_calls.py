@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from diffprivlib import mechanisms, tools, validation
 from diffprivlib.accountant import BudgetAccountant
+from diffprivlib_comparisons import at_least, at_most
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -75,14 +76,6 @@ def spent(calls):
     return math.fsum(call.of.epsilon for call in calls)
 
 
-def _at_most(words, value, bound):
-    return words, -math.inf, float(value), bound + 1e-9 * abs(bound)
-
-
-def _at_least(words, value, bound):
-    return words, bound - 1e-9 * abs(bound), float(value), math.inf
-
-
 def _made_for(calls):
     """Return what the noise of each call is made for: it must not depend on the records."""
     names = ("epsilon", "delta", "sensitivity", "lower", "upper", "monotonic")
@@ -130,15 +123,15 @@ def _aggregates(name):
                     )
                 exact = _EXACT[name](_clipped(array, bounds, by_column), axis=axis, **more)
                 apart = np.max(np.abs(found - exact)) if np.shape(found) == np.shape(exact) else math.inf
-                yield _at_most(f"{words}: distance from the exact answer", apart, 1e-9 * (1 + np.max(np.abs(exact))))
+                yield at_most(f"{words}: distance from the exact answer", apart, 1e-9 * (1 + np.max(np.abs(exact))))
                 made.append(_made_for(calls))
             size = array.size // max(np.size(exact), 1)
-            yield _at_most(f"{words}: epsilons of all entries", spent(calls), epsilon)
+            yield at_most(f"{words}: epsilons of all entries", spent(calls), epsilon)
             yield (f"{words}: account", *near(account.total()[0], epsilon))
             yield f"{words}: calls", float(np.size(exact)), float(len(calls)), float(np.size(exact))
             for call, one in zip(calls, np.ravel(widths) if by_column else [width] * len(calls)):
                 exact = _sensitivity(name, one, size)
-                yield _at_least(f"{words}: sensitivity of {call.name}", call.of.sensitivity, exact)
+                yield at_least(f"{words}: sensitivity of {call.name}", call.of.sensitivity, exact)
             yield f"{words}: noise of other records", 1.0, float(made[0] == made[1]), 1.0
 
     return relation
@@ -157,8 +150,8 @@ def _counts(random):
         with without_noise() as calls:
             found = tools.count_nonzero(array, epsilon=epsilon, accountant=account)
         yield f"count_nonzero({words})", float(exact), float(found), float(exact)
-        yield _at_most(f"count_nonzero, epsilon {epsilon!r}", spent(calls), epsilon)
-        yield _at_least("count_nonzero, sensitivity", calls[0].of.sensitivity, 1.0)
+        yield at_most(f"count_nonzero, epsilon {epsilon!r}", spent(calls), epsilon)
+        yield at_least("count_nonzero, sensitivity", calls[0].of.sensitivity, 1.0)
         yield ("count_nonzero, account", *near(account.total()[0], epsilon))
     low, width = random.randint(-5, 2), random.randint(2, 6)
     whole = np.array([random.randint(low - 9, low + width + 9) for _ in range(size)])
@@ -166,8 +159,8 @@ def _counts(random):
         found = tools.sum(whole, epsilon=epsilon, bounds=(low, low + width), dtype=int, accountant=BudgetAccountant())
     exact = float(np.clip(whole, low, low + width).sum())
     yield f"sum of {whole.tolist()} in [{low}, {low + width}]", exact, float(found), exact
-    yield _at_most(f"sum of integers, epsilon {epsilon!r}", spent(calls), epsilon)
-    yield _at_least("sum of integers, sensitivity", calls[0].of.sensitivity, width)
+    yield at_most(f"sum of integers, epsilon {epsilon!r}", spent(calls), epsilon)
+    yield at_least("sum of integers, sensitivity", calls[0].of.sensitivity, width)
     yield "sum of integers has integer noise", 1.0, float(calls[0].name.startswith("Geometric")), 1.0
 
 
@@ -193,10 +186,10 @@ def _histograms(random):
             with without_noise() as calls:
                 found = function(*records, density=density, **more, **quiet)[0]
             exact = reference(*records, density=density, **more)[0]
-            yield _at_most(f"{words}, density {density}: distance", np.max(np.abs(found - exact)), 1e-9)
+            yield at_most(f"{words}, density {density}: distance", np.max(np.abs(found - exact)), 1e-9)
             yield f"{words}: calls", float(exact.size), float(len(calls)), float(exact.size)
-            yield _at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
-            yield _at_least(f"{words}: least sensitivity", min(call.of.sensitivity for call in calls), 1.0)
+            yield at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
+            yield at_least(f"{words}: least sensitivity", min(call.of.sensitivity for call in calls), 1.0)
             yield (f"{words}: account", *near(account.total()[0], epsilon))
 
 
@@ -218,15 +211,15 @@ def _quantiles(random):
         with without_noise() as calls:
             found = np.ravel(ask(epsilon=epsilon, bounds=bounds, accountant=account))
         case = f"{words} of {array.tolist()}, bounds {bounds}, {quants}, epsilon {epsilon!r}"
-        yield _at_most(f"{case}: epsilons", spent(calls), epsilon)
+        yield at_most(f"{case}: epsilons", spent(calls), epsilon)
         yield (f"{case}: account", *near(account.total()[0], epsilon))
         yield f"{case}: calls", float(len(quants)), float(len(calls)), float(len(quants))
         for call, one, answer in zip(calls, quants, found):
             exact = -np.abs(np.arange(size + 1) - one * size)
-            yield _at_most(f"{case}: utilities", np.max(np.abs(np.subtract(call.value, exact))), 1e-9)
-            yield _at_most(f"{case}: measure", np.max(np.abs(np.subtract(call.of.measure, np.diff(ends)))), 1e-9)
+            yield at_most(f"{case}: utilities", np.max(np.abs(np.subtract(call.value, exact))), 1e-9)
+            yield at_most(f"{case}: measure", np.max(np.abs(np.subtract(call.of.measure, np.diff(ends)))), 1e-9)
             # the utility moves by 1 at most where a record is replaced, up or down
-            yield _at_least(f"{case}: sensitivity", call.of.sensitivity * (2 - call.of.monotonic), 2.0)
+            yield at_least(f"{case}: sensitivity", call.of.sensitivity * (2 - call.of.monotonic), 2.0)
             place = int(np.argmax(exact))
             yield f"{case}: answer", ends[place] - 1e-9, float(answer), ends[place + 1] + 1e-9
 
@@ -239,21 +232,21 @@ def _clips(random):
     array, norm = generator.uniform(-4, 4, (7, 3)), random.uniform(1, 4)
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     found = validation.clip_to_norm(array, norm)
-    yield _at_most(f"clip_to_norm, {norm!r}", np.max(np.abs(found - array * np.minimum(1, norm / norms))), 1e-9)
+    yield at_most(f"clip_to_norm, {norm!r}", np.max(np.abs(found - array * np.minimum(1, norm / norms))), 1e-9)
     low, high = generator.uniform(-3, 0, 3), generator.uniform(0, 3, 3)
     for words, bounds in (("of each column", (low, high)), ("of all columns", (low[0], high[0]))):
         found = validation.clip_to_bounds(array, bounds)
-        yield _at_most(f"clip_to_bounds, {words}", np.max(np.abs(found - np.clip(array, *bounds))), 1e-9)
+        yield at_most(f"clip_to_bounds, {words}", np.max(np.abs(found - np.clip(array, *bounds))), 1e-9)
     for words, one, two in (("lower", low, np.full(3, 3.0)), ("upper", np.full(3, -3.0), high)):
         found = validation.clip_to_bounds(array, (one, two))
-        yield _at_most(f"clip_to_bounds, {words} ends differ", np.max(np.abs(found - np.clip(array, one, two))), 1e-9)
+        yield at_most(f"clip_to_bounds, {words} ends differ", np.max(np.abs(found - np.clip(array, one, two))), 1e-9)
     middle, apart = random.uniform(-3, 3), random.uniform(0.5, 2)
     found = validation.check_bounds((middle, middle), 0, min_separation=apart)
     yield ("check_bounds, lower", *near(found[0], middle - apart / 2))
     yield ("check_bounds, upper", *near(found[1], middle + apart / 2))
     found = validation.check_bounds((middle, middle + 2 * apart), 3, min_separation=apart)
-    yield _at_most("check_bounds, three", np.max(np.abs(np.subtract(found[0], middle))), 1e-9)
-    yield _at_most("check_bounds, three, upper", np.max(np.abs(np.subtract(found[1], middle + 2 * apart))), 1e-9)
+    yield at_most("check_bounds, three", np.max(np.abs(np.subtract(found[0], middle))), 1e-9)
+    yield at_most("check_bounds, three, upper", np.max(np.abs(np.subtract(found[1], middle + 2 * apart))), 1e-9)
 
 
 _REFUSALS = (TypeError, ValueError)

@@ -14,28 +14,12 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.utils import covariance_eig
 from diffprivlib_calls import spent, without_noise
+from diffprivlib_comparisons import apart, at_least, at_most
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
 
 __all__ = ["fit_relations"]
-
-_ROUNDING = 1e-9
-
-
-def _at_most(words, value, bound):
-    return words, -math.inf, float(value), bound + _ROUNDING * (1 + abs(bound))
-
-
-def _at_least(words, value, bound):
-    return words, bound - _ROUNDING * (1 + abs(bound)), float(value), math.inf
-
-
-def _apart(words, found, exact, slack=1e-8):
-    """Return the comparison of arrays: their greatest distance."""
-    found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
-    distance = np.max(np.abs(found - exact)) if found.shape == exact.shape else math.inf
-    return words, 0.0, float(distance), slack * (1 + float(np.max(np.abs(exact))))
 
 
 def _fitted(model, features, labels=None):
@@ -69,34 +53,34 @@ def _bayes(random):
     yield (f"{words}: account", *near(paid, epsilon))
     counts, sums = calls[:2], calls[2:]
     yield f"{words}: calls", 10.0, float(len(calls)), 10.0
-    yield _apart(f"{words}: counts", [call.value for call in counts], sizes)
-    yield _at_least(f"{words}: sensitivity of counts", min(call.of.sensitivity for call in counts), 1.0)
+    yield apart(f"{words}: counts", [call.value for call in counts], sizes)
+    yield at_least(f"{words}: sensitivity of counts", min(call.of.sensitivity for call in counts), 1.0)
     for label in (0, 1):
         own, of_class = sums[4 * label : 4 * label + 4], inside[labels == label]
-        yield _at_most(f"{words}: epsilons of class {label}", counts[label].of.epsilon + spent(own), epsilon)
+        yield at_most(f"{words}: epsilons of class {label}", counts[label].of.epsilon + spent(own), epsilon)
         for column in (0, 1):
             mean, variance = own[2 * column : 2 * column + 2]
             low, high = bounds[0][column], bounds[1][column]
             values, at = of_class[:, column], f"{words}, class {label}, column {column}"
             centre = values.mean()
             yield (f"{at}: sum", *near(mean.value, values.sum()))
-            yield _at_least(f"{at}: sensitivity of the sum", mean.of.sensitivity, high - low)
+            yield at_least(f"{at}: sensitivity of the sum", mean.of.sensitivity, high - low)
             yield (f"{at}: squares", *near(variance.value, ((values - centre) ** 2).sum()))
             exact = max(centre - low, high - centre) ** 2
-            yield _at_least(f"{at}: sensitivity of squares", variance.of.sensitivity, exact)
-        yield _apart(f"{words}: means", model.theta_[label], of_class.mean(axis=0))
-        yield _apart(f"{words}: variances", model.var_[label], of_class.var(axis=0))
-    yield _apart(f"{words}: prior", model.class_prior_, np.divide(sizes, len(labels)))
+            yield at_least(f"{at}: sensitivity of squares", variance.of.sensitivity, exact)
+        yield apart(f"{words}: means", model.theta_[label], of_class.mean(axis=0))
+        yield apart(f"{words}: variances", model.var_[label], of_class.var(axis=0))
+    yield apart(f"{words}: prior", model.class_prior_, np.divide(sizes, len(labels)))
     # a second part of the records: means and variances are those of all
     more, again = _table(random, len(labels))[0] - 0.5, labels[::-1]
     with without_noise():
         model.partial_fit(more, again)
     every, names = np.concatenate([inside, np.clip(more, *bounds)]), np.concatenate([labels, again])
     for label in (0, 1):
-        yield _apart(f"{words}, fitted again: means", model.theta_[label], every[names == label].mean(axis=0))
-        yield _apart(f"{words}, fitted again: variances", model.var_[label], every[names == label].var(axis=0))
+        yield apart(f"{words}, fitted again: means", model.theta_[label], every[names == label].mean(axis=0))
+        yield apart(f"{words}, fitted again: variances", model.var_[label], every[names == label].var(axis=0))
     given = models.GaussianNB(epsilon=epsilon, bounds=bounds, priors=[0.3, 0.7])
-    yield _apart(f"{words}: priors that are given", _fitted(given, features, labels)[0].class_prior_, [0.3, 0.7])
+    yield apart(f"{words}: priors that are given", _fitted(given, features, labels)[0].class_prior_, [0.3, 0.7])
 
 
 def _scaler(random):
@@ -109,21 +93,21 @@ def _scaler(random):
         model, calls, paid = _fitted(model, features)
         words = f"StandardScaler, with_std {with_std}, {size} records, epsilon {epsilon!r}"
         yield (f"{words}: account", *near(paid, epsilon))
-        yield _at_most(f"{words}: epsilons", spent(calls), epsilon)
+        yield at_most(f"{words}: epsilons", spent(calls), epsilon)
         yield f"{words}: calls", 4.0 if with_std else 2.0, float(len(calls)), 4.0 if with_std else 2.0
         exact = [*(width / size), *((width / size) ** 2 * (size - 1) if with_std else ())]
         for call, least in zip(calls, exact):
-            yield _at_least(f"{words}: sensitivity", call.of.sensitivity, least)
-        yield _apart(f"{words}: means", model.mean_, inside.mean(axis=0))
+            yield at_least(f"{words}: sensitivity", call.of.sensitivity, least)
+        yield apart(f"{words}: means", model.mean_, inside.mean(axis=0))
         if with_std:
-            yield _apart(f"{words}: variances", model.var_, inside.var(axis=0))
-            yield _apart(f"{words}: scales", model.scale_, inside.std(axis=0))
+            yield apart(f"{words}: variances", model.var_, inside.var(axis=0))
+            yield apart(f"{words}: scales", model.scale_, inside.std(axis=0))
         with without_noise():
             model.partial_fit(more)
         every = np.concatenate([inside, np.clip(more, *bounds)])
-        yield _apart(f"{words}, fitted again: means", model.mean_, every.mean(axis=0))
+        yield apart(f"{words}, fitted again: means", model.mean_, every.mean(axis=0))
         if with_std:
-            yield _apart(f"{words}, fitted again: variances", model.var_, every.var(axis=0))
+            yield apart(f"{words}, fitted again: variances", model.var_, every.var(axis=0))
         yield f"{words}, fitted again: records", len(every), float(np.max(model.n_samples_seen_)), len(every)
 
 
@@ -154,23 +138,23 @@ def _linear(random):
         # what is released depends on neither the sums of squared answers nor on how many there are
         used = calls[3 + targets :] if intercept else calls[targets:]
         part = epsilon * (2 / 3 if intercept else 1.0)
-        yield _at_most(f"{words}: epsilons of the polynomial", spent(used), part)
+        yield at_most(f"{words}: epsilons of the polynomial", spent(used), part)
         inside, ends = np.clip(features, *bounds), np.array(ends)
         places = np.array(bounds)
         if intercept:
             means, calls = calls[:3], calls[3:]
             exact = [*inside.mean(axis=0), labels.mean()]
-            yield _apart(f"{words}: means", [call.value for call in means], exact)
-            yield _at_most(f"{words}: epsilons of means", spent(means), 2 * epsilon / 3)
+            yield apart(f"{words}: means", [call.value for call in means], exact)
+            yield at_most(f"{words}: epsilons of means", spent(means), 2 * epsilon / 3)
             widths = [*(places[1] - places[0]), *(ends[1] - ends[0])]
             for call, width in zip(means, widths):
-                yield _at_least(f"{words}: sensitivity of a mean", call.of.sensitivity, width / size)
+                yield at_least(f"{words}: sensitivity of a mean", call.of.sensitivity, width / size)
             inside, labels = inside - exact[:2], labels - exact[2]
             places, ends = places - exact[:2], ends - exact[2]
         yield from _polynomial(words, calls, inside, labels, (places, ends, intercept))
         if not intercept:
             exact = np.linalg.lstsq(inside, labels, rcond=None)[0].T
-            yield _apart(f"{words}: coefficients", model.coef_.reshape(targets, 2), exact, 1e-3)
+            yield apart(f"{words}: coefficients", model.coef_.reshape(targets, 2), exact, 1e-3)
 
 
 def _whole_budget(random):
@@ -180,7 +164,7 @@ def _whole_budget(random):
     model = models.LinearRegression(epsilon=epsilon, bounds_X=bounds, bounds_y=(-2.0, 3.0))
     _, calls, _ = _fitted(model, features, features.sum(axis=1))
     # without the sum of squared answers, on which nothing that is released depends
-    yield _at_most(f"epsilon {epsilon!r}, {size} records", spent(calls[:3]) + spent(calls[4:]), epsilon)
+    yield at_most(f"epsilon {epsilon!r}, {size} records", spent(calls[:3]) + spent(calls[4:]), epsilon)
 
 
 def _polynomial(words, calls, features, labels, limits):
@@ -195,7 +179,7 @@ def _polynomial(words, calls, features, labels, limits):
     yield f"{words}: calls", float(len(exact)), float(len(calls)), float(len(exact))
     for place, (call, (value, least)) in enumerate(zip(calls, exact)):
         yield (f"{words}: coefficient {place}", *near(call.value, value, 1e-8, 1e-8))
-        yield _at_least(f"{words}: sensitivity of coefficient {place}", call.of.sensitivity, least)
+        yield at_least(f"{words}: sensitivity of coefficient {place}", call.of.sensitivity, least)
 
 
 def _logistic(random):
@@ -212,15 +196,15 @@ def _logistic(random):
             model = models.LogisticRegression(epsilon=epsilon, data_norm=norm, C=strength, fit_intercept=intercept)
             model, calls, paid = _fitted(model, rows, labels)
             found.append(np.concatenate([model.coef_.ravel(), model.intercept_]))
-        yield _apart(f"{words}: clipped records", found[0], found[1], 1e-6)
+        yield apart(f"{words}: clipped records", found[0], found[1], 1e-6)
         yield (f"{words}: account", *near(paid, epsilon))
         yield f"{words}: calls", float(splits), float(len(calls)), float(splits)
-        yield _at_most(f"{words}: epsilons", spent(calls), epsilon)
+        yield at_most(f"{words}: epsilons", spent(calls), epsilon)
         for one in (call.of for call in calls):
-            yield _at_least(f"{words}: curvature of the loss", one.function_sensitivity, 0.25)
+            yield at_least(f"{words}: curvature of the loss", one.function_sensitivity, 0.25)
             exact = math.hypot(norm, 1.0 if intercept else 0.0)
-            yield _at_least(f"{words}: norm of a row", one.data_sensitivity, exact)
-            yield _at_most(f"{words}: regularisation", one.alpha, 1 / strength)
+            yield at_least(f"{words}: norm of a row", one.data_sensitivity, exact)
+            yield at_most(f"{words}: regularisation", one.alpha, 1 / strength)
             yield f"{words}: records", 15.0, float(one.n), 15.0
             yield f"{words}: dimension", 2.0 + intercept, float(one.dimension), 2.0 + intercept
 
@@ -237,22 +221,22 @@ def _clusters(random):
     inside = np.clip(features, *bounds)
     words = f"KMeans, {size} records, bounds {[bound.tolist() for bound in bounds]}, epsilon {epsilon!r}"
     yield (f"{words}: account", *near(paid, epsilon))
-    yield _at_most(f"{words}: epsilons", spent(calls), epsilon)
-    yield _apart(f"{words}: centre", model.cluster_centers_, [inside.mean(axis=0)])
+    yield at_most(f"{words}: epsilons", spent(calls), epsilon)
+    yield apart(f"{words}: centre", model.cluster_centers_, [inside.mean(axis=0)])
     yield f"{words}: calls", 3.0 * model.n_iter_, float(len(calls)), 3.0 * model.n_iter_
     for place, call in enumerate(calls):
         column = place % 3 - 1
         exact, least = (size, 1.0) if column < 0 else (inside[:, column].sum(), bounds[1][column] - bounds[0][column])
         yield (f"{words}: value {place}", *near(call.value, exact))
-        yield _at_least(f"{words}: sensitivity {place}", call.of.sensitivity, least)
+        yield at_least(f"{words}: sensitivity {place}", call.of.sensitivity, least)
     two = models.KMeans(n_clusters=2, epsilon=epsilon, bounds=bounds, random_state=random.getrandbits(31))
     two, calls, _ = _fitted(two, features)
     labels = ((inside[:, None] - two.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
-    yield _apart(f"{words}: labels of two clusters", two.labels_, labels)
+    yield apart(f"{words}: labels of two clusters", two.labels_, labels)
     per_run = math.fsum(call.of.epsilon for call in calls[:3]) * two.n_iter_
-    yield _at_most(f"{words}: epsilons of one of two clusters", per_run, epsilon)
+    yield at_most(f"{words}: epsilons of one of two clusters", per_run, epsilon)
     counts = [call.value for call in calls if call.name.startswith("Geometric")]
-    yield _at_most(f"{words}: records in two clusters", sum(counts), size * two.n_iter_)
+    yield at_most(f"{words}: records in two clusters", sum(counts), size * two.n_iter_)
 
 
 def _components(random):
@@ -266,13 +250,13 @@ def _components(random):
         with without_noise() as calls:
             values, vectors = covariance_eig(array, epsilon=epsilon, norm=norm, dims=dims)
         words, count = f"covariance_eig, dims {dims}, norm {norm!r}, epsilon {epsilon!r}", dims or 3
-        yield _apart(f"{words}: eigenvalues", values, exact[::-1])
+        yield apart(f"{words}: eigenvalues", values, exact[::-1])
         aligned = np.abs((axes[:, ::-1][:, :count] * vectors).sum(axis=0))
-        yield _apart(f"{words}: eigenvectors", aligned, np.ones(count), 1e-6)
+        yield apart(f"{words}: eigenvectors", aligned, np.ones(count), 1e-6)
         yield from _budget_of_components(words, calls, epsilon)
     with without_noise() as calls:
         covariance_eig(array, epsilon=epsilon, norm=norm, eigvals_only=True)
-    yield _at_most("covariance_eig, values only: epsilon", max(call.of.epsilon for call in calls), epsilon)
+    yield at_most("covariance_eig, values only: epsilon", max(call.of.epsilon for call in calls), epsilon)
     features, bounds = _table(random, 12, 3)
     centred = np.clip(features, *bounds)
     centred = centred - centred.mean(axis=0)
@@ -283,10 +267,10 @@ def _components(random):
     words = f"PCA, norm {norm!r}, epsilon {epsilon!r}"
     variances = np.linalg.eigvalsh(clipped.T @ clipped)[::-1][:2] / 11
     yield (f"{words}: account", *near(paid, epsilon))
-    yield _apart(f"{words}: mean", model.mean_, inside.mean(axis=0))
-    yield _apart(f"{words}: variances", model.explained_variance_, variances)
+    yield apart(f"{words}: mean", model.mean_, inside.mean(axis=0))
+    yield apart(f"{words}: variances", model.explained_variance_, variances)
     for call, width in zip(calls[:3], bounds[1] - bounds[0]):
-        yield _at_least(f"{words}: sensitivity of a mean", call.of.sensitivity, width / 12)
+        yield at_least(f"{words}: sensitivity of a mean", call.of.sensitivity, width / 12)
     yield from _budget_of_components(words, calls[3:], epsilon - spent(calls[:3]))
     centred_model = models.PCA(n_components=2, epsilon=epsilon, data_norm=norm, centered=True)
     _, calls, paid = _fitted(centred_model, inside.copy())
@@ -298,10 +282,10 @@ def _budget_of_components(words, calls, epsilon):
     axes = [call.of for call in calls if call.name == "Bingham"]
     # the eigenvalues are one vector: all of them are released at one epsilon
     together = max(one.epsilon for one in values) + math.fsum(one.epsilon for one in axes)
-    yield _at_most(f"{words}: epsilons", together, epsilon)
-    yield _at_least(f"{words}: sensitivity of eigenvalues", min(one.sensitivity for one in values), 2.0)
+    yield at_most(f"{words}: epsilons", together, epsilon)
+    yield at_least(f"{words}: sensitivity of eigenvalues", min(one.sensitivity for one in values), 2.0)
     for one in axes:
-        yield _at_least(f"{words}: sensitivity of a direction", one.sensitivity, 1.0)
+        yield at_least(f"{words}: sensitivity of a direction", one.sensitivity, 1.0)
         yield f"{words}: eigenvalues are not bounded above", math.inf, float(values[0].upper), math.inf
 
 
@@ -325,21 +309,21 @@ def _forest(random):
             model, calls, paid = _fitted(model, rows, labels)
             found.append(np.concatenate([tree.tree_.value.ravel() for tree in model.estimators_]))
         words = f"RandomForestClassifier, {trees} trees, shuffle {shuffle}, epsilon {epsilon!r}"
-        yield _apart(f"{words}: clipped records", found[0], found[1])
+        yield apart(f"{words}: clipped records", found[0], found[1])
         yield (f"{words}: account", *near(paid, epsilon))
         yield f"{words}: records", float(size), math.fsum(sum(call.value) for call in calls), float(size)
         exact = [np.sum(labels == label) for label in (0, 1, 2)]
-        yield _apart(f"{words}: labels", np.sum([call.value for call in calls], axis=0), exact)
-        yield _at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
+        yield apart(f"{words}: labels", np.sum([call.value for call in calls], axis=0), exact)
+        yield at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
         # counts of added and removed records move in one direction
-        yield _at_least(f"{words}: sensitivity", min(call.of.sensitivity for call in calls), 1.0)
+        yield at_least(f"{words}: sensitivity", min(call.of.sensitivity for call in calls), 1.0)
     tree = models.forest.DecisionTreeClassifier(
         max_depth=2, epsilon=epsilon, bounds=bounds, classes=[2, 5, 7], random_state=state
     )
     tree, calls, paid = _fitted(tree, features, np.array([2, 5, 7])[labels])
     yield ("DecisionTreeClassifier: account", *near(paid, epsilon))
     yield "DecisionTreeClassifier: records", float(size), math.fsum(sum(call.value) for call in calls), float(size)
-    yield _at_most("DecisionTreeClassifier: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
+    yield at_most("DecisionTreeClassifier: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
 
 
 def fit_relations():

@@ -180,10 +180,11 @@ def _no_noise():
 
 def _the_best():
     select = {"sensitivity": 0.0, "epsilon": 1.0, "utility": [1.0, 3.0, 2.0], "candidates": ["a", "b", "c"]}
-    chosen = [getattr(mechanisms, name)(**select).randomise() for name in ("Exponential", "PermuteAndFlip")]
+    both = [getattr(mechanisms, name)(**select) for name in ("Exponential", "PermuteAndFlip")]
+    chosen = {one.randomise() for one in both for _ in range(40)}  # a wrong choice may be the best one now and then
     matrix = np.diag([1.0, 3.0, 2.0])
     axis = mechanisms.Bingham(epsilon=1.0, sensitivity=0.0).randomise(matrix)
-    return chosen == ["b", "b"] and abs(abs(axis[1]) - 1) < 1e-9
+    return chosen == {"b"} and abs(abs(axis[1]) - 1) < 1e-9
 
 
 def _inside():

@@ -14,6 +14,7 @@ from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.transforms import IntToString, RoundedInteger, StringToInt
 from diffprivlib.models.utils import covariance_eig
+from diffprivlib_comparisons import apart
 
 from dpassay.adapter import Relations
 
@@ -23,10 +24,14 @@ _NUMBERS = ("Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomai
 _NUMBERS += ("GeometricFolded",)
 
 
-@contextlib.contextmanager
 def _with_amounts(amounts):
     """Let mechanisms that randomise a number add these amounts, one after the other and again from the first."""
-    after = itertools.cycle(amounts)
+    return _with_noise(itertools.cycle(amounts))
+
+
+@contextlib.contextmanager
+def _with_noise(after):
+    """Let mechanisms that randomise a number add what an iterator gives."""
     kept = {name: getattr(mechanisms, name).randomise for name in _NUMBERS}
     for name in _NUMBERS:
         getattr(mechanisms, name).randomise = lambda _, value: value + next(after)
@@ -37,12 +42,6 @@ def _with_amounts(amounts):
             getattr(mechanisms, name).randomise = randomise
 
 
-def _apart(words, found, exact):
-    found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
-    distance = np.max(np.abs(found - exact)) if found.shape == exact.shape else np.inf
-    return words, 0.0, float(distance), 1e-8 * (1 + float(np.max(np.abs(exact))))
-
-
 def _tools(random):
     generator = np.random.RandomState(random.getrandbits(31))
     array, amounts = generator.uniform(0, 1, (50, 3)), [random.randint(2, 9) * sign for sign in (1, -1, 2)]
@@ -50,14 +49,14 @@ def _tools(random):
     for name in ("mean", "sum", "var", "nanmean", "nansum", "nanvar"):
         with _with_amounts(amounts):
             found = getattr(tools, name)(array, axis=0, bounds=(0, 1), **quiet)
-        yield _apart(f"{name}, amounts {amounts}", found, getattr(np, name)(array, axis=0) + amounts)
+        yield apart(f"{name}, amounts {amounts}", found, getattr(np, name)(array, axis=0) + amounts)
     exact, edges = np.histogramdd(array[:, :2], bins=[2, 3], range=[(0, 1)] * 2)
     with _with_amounts(amounts):
         found = tools.histogramdd(array[:, :2], bins=[2, 3], range=[(0, 1)] * 2, **quiet)[0]
         one = tools.histogram(array[:, 0], bins=6, range=(0, 1), **quiet)[0]
     both = amounts * 2
-    yield _apart(f"histogramdd, amounts {amounts}, edges {len(edges)}", found, exact + np.reshape(both, (2, 3)))
-    yield _apart(f"histogram, amounts {amounts}", one, np.histogram(array[:, 0], bins=6, range=(0, 1))[0] + both)
+    yield apart(f"histogramdd, amounts {amounts}, edges {len(edges)}", found, exact + np.reshape(both, (2, 3)))
+    yield apart(f"histogram, amounts {amounts}", one, np.histogram(array[:, 0], bins=6, range=(0, 1))[0] + both)
 
 
 def _counts_of_classes(random):
@@ -67,7 +66,7 @@ def _counts_of_classes(random):
     model = models.GaussianNB(epsilon=1.0, bounds=(0, 1), accountant=BudgetAccountant())
     with _with_amounts(amounts):
         found = model._noisy_class_counts(labels, random_state=np.random.RandomState(0))
-    yield _apart(f"GaussianNB, classes {sizes}, amounts {amounts}", found, np.add(sizes, amounts))
+    yield apart(f"GaussianNB, classes {sizes}, amounts {amounts}", found, np.add(sizes, amounts))
 
 
 def _centres(random):
@@ -86,7 +85,7 @@ def _centres(random):
     for label in (0, 1):
         count = np.sum(labels == label) + next(after)
         exact.append([(column + next(after)) / count for column in points[labels == label].sum(axis=0)])
-    yield _apart(f"KMeans, amounts {amounts}", found, exact)
+    yield apart(f"KMeans, amounts {amounts}", found, exact)
 
 
 def _eigenvalues(random):
@@ -96,7 +95,7 @@ def _eigenvalues(random):
     with _with_amounts(amounts):
         found = covariance_eig(array, epsilon=1.0, norm=norm, eigvals_only=True)
     exact = np.linalg.eigvalsh(array.T @ array)[::-1] + norm**2 * np.array(amounts)
-    yield _apart(f"covariance_eig, amounts {amounts}", found, exact)
+    yield apart(f"covariance_eig, amounts {amounts}", found, exact)
 
 
 def _polynomial(random):
@@ -111,9 +110,59 @@ def _polynomial(random):
         model.fit(features, labels)
     squares, products, mixed = model._obj_coefs
     moved = np.array([[amounts[6], amounts[7]], [amounts[7], amounts[8]]])
-    yield _apart("LinearRegression, squares of answers", squares, (labels**2).sum(axis=0) + amounts[:2])
-    yield _apart("LinearRegression, products", products, features.T @ labels + np.reshape(amounts[2:6], (2, 2)).T)
-    yield _apart("LinearRegression, squares", mixed, features.T @ features + moved)
+    yield apart("LinearRegression, squares of answers", squares, (labels**2).sum(axis=0) + amounts[:2])
+    yield apart("LinearRegression, products", products, features.T @ labels + np.reshape(amounts[2:6], (2, 2)).T)
+    yield apart("LinearRegression, squares", mixed, features.T @ features + moved)
+
+
+# --- no combination of released numbers is without noise -----------------------------------------------------
+
+
+def _responses(release):
+    """Return how far released numbers (rows) move with each draw of noise (columns)."""
+    places = itertools.count()
+    with _with_noise(0.0 * place for place in places):
+        start = np.ravel(release())
+    columns = []
+    for place in range(next(places)):
+        with _with_noise(float(draw == place) for draw in itertools.count()):
+            columns.append(np.ravel(release()) - start)
+    return np.array(columns).reshape(-1, len(start)).T
+
+
+def _released(model, features, other):
+    """Return what a fit releases, without what follows from it."""
+    model.fit(features.copy(), other)
+    if isinstance(model, models.LinearRegression):
+        squares, products, mixed = model._obj_coefs
+        return np.concatenate([squares, products.ravel(), mixed[np.triu_indices(len(mixed))]])
+    names = {"StandardScaler": ("mean_", "var_"), "GaussianNB": ("theta_", "var_")}
+    names = names.get(type(model).__name__, ("mean_", "explained_variance_"))
+    return np.concatenate([np.ravel(getattr(model, name)) for name in names])
+
+
+def _directions(random):
+    """Check that noise moves what is released in every direction: a combination that it does not move leaks.
+
+    Noise that entries share, or that is used twice, leaves fewer directions than there are numbers.
+    """
+    features = np.random.RandomState(random.getrandbits(31)).uniform(0.2, 0.8, (15, 3))
+    labels, state = np.arange(15) % 2, random.getrandbits(31)
+    unit = {"epsilon": 1.0, "random_state": state}
+    for name, more, other in (
+        ("StandardScaler", {"bounds": (0, 1)}, None),
+        ("GaussianNB", {"bounds": (0, 1)}, labels),
+        ("LinearRegression", {"bounds_X": (0, 1), "bounds_y": (0, 1), "fit_intercept": False}, features[:, :2]),
+        ("PCA", {"bounds": (0, 1), "data_norm": 2.0}, None),
+    ):
+
+        def release(name=name, more=more, other=other):
+            account = BudgetAccountant()
+            return _released(getattr(models, name)(**unit, **more, accountant=account), features, other)
+
+        moved = _responses(release)
+        rank = np.linalg.matrix_rank(moved, tol=1e-7 * np.max(np.abs(moved), initial=1e-300))
+        yield f"{name}: directions of {moved.shape[1]} draws", float(len(moved)), float(rank), float(len(moved))
 
 
 def _transforms(random):
@@ -123,18 +172,18 @@ def _transforms(random):
     direct, parent = (mechanisms.Laplace(**given, random_state=state) for _ in range(2))
     rounded = RoundedInteger(parent)
     exact = [round(direct.randomise(number)) for _ in range(6)]
-    yield _apart(f"RoundedInteger, value {number!r}", [rounded.randomise(number) for _ in range(6)], exact)
+    yield apart(f"RoundedInteger, value {number!r}", [rounded.randomise(number) for _ in range(6)], exact)
     whole = {"epsilon": 0.3, "sensitivity": 2}
     direct, parent = (mechanisms.Geometric(**whole, random_state=state) for _ in range(2))
     words = StringToInt(parent)
     exact = [direct.randomise(7) for _ in range(6)]
-    yield _apart("StringToInt", [float(words.randomise("7")) for _ in range(6)], exact)
+    yield apart("StringToInt", [float(words.randomise("7")) for _ in range(6)], exact)
     yield "StringToInt returns text", 1.0, float(isinstance(words.randomise("7"), str)), 1.0
     labels = {"epsilon": 0.5, "value0": "0", "value1": "1"}
     direct, parent = (mechanisms.Binary(**labels, random_state=state) for _ in range(2))
     numbers = IntToString(parent)
     exact = [int(direct.randomise("1")) for _ in range(40)]
-    yield _apart("IntToString", [numbers.randomise(1) for _ in range(40)], exact)
+    yield apart("IntToString", [numbers.randomise(1) for _ in range(40)], exact)
     yield "IntToString returns an integer", 1.0, float(isinstance(numbers.randomise(1), int)), 1.0
 
 
@@ -148,6 +197,7 @@ def own_noise_relations():
             "centres of clusters": _centres,
             "eigenvalues": _eigenvalues,
             "coefficients of a polynomial": _polynomial,
+            "no combination of released numbers is without noise": _directions,
             "transformed mechanisms": _transforms,
         },
     )

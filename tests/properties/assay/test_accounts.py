@@ -183,18 +183,49 @@ def test_what_the_adapter_does_not_ask_is_no_refusal() -> None:
     assert costs_nothing(Inquiry(case, SETTINGS), [{**typical, "count": 2}], "nothing").kind == "not applicable"
 
 
-def test_a_contradiction_tells_the_three_numbers() -> None:
+def test_a_contradiction_compares_levels_of_one_quantity() -> None:
+    found = check(
+        "epsilon_and_delta_agree",
+        constant("a, epsilon", "gaussian_epsilon", 0.5),
+        Answer("a, delta", "gaussian_delta", lambda **_: 1.0, domain={"count": (10, 10)}),
+    )
+    assert found.kind == "wrong answer"
+    assert found.witness is not None
+    assert (found.claimed, found.certified) == (found.witness["arguments"]["delta"], 1.0)
+    assert found.witness["answer"] == 0.5
+    assert found.witness["other"] == "a, delta"
+    assert found.witness["other arguments"]["epsilon"] == pytest.approx(0.5, rel=1e-5)
+
+
+def test_the_largest_contradiction_is_told() -> None:
+    """The typical point comes first, and contradicts by less than the corners do."""
     found = check(
         "epsilon_and_delta_agree",
         constant("a, epsilon", "gaussian_epsilon", 0.5),
         constant("a, delta", "gaussian_delta", 0.25),
     )
+    assert (found.claimed, found.certified) == (1e-300, 0.25)
+
+
+def test_levels_that_say_nothing_are_told_for_want_of_others() -> None:
+    epsilon = constant("a, epsilon", "gaussian_epsilon", 0.5)
+    vacuous = Answer("a, delta", "gaussian_delta", lambda sigma, **_: 1.0 if sigma > 1 else 0.9)
+    found = check("epsilon_and_delta_agree", epsilon, vacuous)
+    assert found.certified == 0.9
+    assert check("epsilon_and_delta_agree", epsilon, constant("a, delta", "gaussian_delta", 1.0)).certified == 1.0
+
+
+def test_a_calibrator_is_told_its_target_beside_what_it_reaches() -> None:
+    found = check(
+        "calibration_suffices",
+        constant("a", "laplace_scale", 3.0),
+        Answer("a, epsilon", "laplace_epsilon", lambda scale, **_: 1e4 / scale),
+    )
     assert found.kind == "wrong answer"
-    assert found.witness is not None
-    assert (found.claimed, found.certified) == (0.5, 0.25)
-    assert found.witness["arguments"]["delta"] == 1e-6
-    assert found.witness["other"] == "a, delta"
-    assert found.witness["other arguments"]["epsilon"] == pytest.approx(0.5, rel=1e-5)
+    assert found.claimed is not None
+    assert found.claimed < 1
+    assert found.certified == pytest.approx(1e4 / 3, rel=1e-5)
+    assert "times the epsilon that was asked for" in found.detail
 
 
 def test_batches_of_nothing_cost_nothing() -> None:

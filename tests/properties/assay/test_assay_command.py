@@ -69,6 +69,12 @@ def test_findings_with_entries_exit_0(adapter: Path, capsys: Capture) -> None:
     assert {one["expected"] for one in records} == {None, "known (-)"}
 
 
+def test_a_selection_to_which_no_law_applies_ends_without_a_crash(adapter: Path, capsys: Capture) -> None:
+    main(["assay", str(adapter), "--mechanism", "careless", "--law", "sound", "--json", "--jobs", "1"])
+    (record,) = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert record["finding"] in {"not applicable", "error"}
+
+
 def test_checks_without_time_fail_no_run_but_are_told(
     adapter: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,19 @@ def test_the_call_of_an_accountant_has_all_that_changed_it(target: Target) -> No
     assert printed(target, text) == ["2.25"]
 
 
+def test_both_answers_of_a_contradiction_are_shown(target: Target) -> None:
+    witness: dict[str, object] = {
+        "question": "gaussian_epsilon",
+        "arguments": ARGUMENTS,
+        "other": "recorded",
+        "other arguments": {**ARGUMENTS, "count": 1},
+    }
+    text = call_of(target, "recorded", witness)
+    assert text is not None
+    assert text.startswith("# expected: answers that do not contradict each other; found: too small\n")
+    assert printed(target, text) == ["2.25", "1.25"]
+
+
 def test_a_call_that_does_something_else_is_left_out(target: Target) -> None:
     """The adapter assigned an attribute, which no recorded call shows."""
     assert call_of(target, "assigned", {"question": "gaussian_epsilon", "arguments": ARGUMENTS}) is None
