@@ -9,16 +9,17 @@ import numpy as np
 __all__ = ["apart", "at_least", "at_most"]
 
 _ROUNDING = 1e-9
+"""Relative; nothing is promised of the last digits of float64."""
 
 
 def at_most(words, value, bound):
     """Return the comparison of a number with an upper bound, up to rounding."""
-    return words, -math.inf, float(value), bound + _ROUNDING * (1 + abs(bound))
+    return words, -math.inf, float(value), bound + _ROUNDING * abs(bound)
 
 
 def at_least(words, value, bound):
     """Return the comparison of a number with a lower bound, up to rounding."""
-    return words, bound - _ROUNDING * (1 + abs(bound)), float(value), math.inf
+    return words, bound - _ROUNDING * abs(bound), float(value), math.inf
 
 
 def apart(words, found, exact, slack=1e-8):

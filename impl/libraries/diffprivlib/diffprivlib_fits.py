@@ -101,7 +101,10 @@ def _scaler(random):
         yield apart(f"{words}: means", model.mean_, inside.mean(axis=0))
         if with_std:
             yield apart(f"{words}: variances", model.var_, inside.var(axis=0))
-            yield apart(f"{words}: scales", model.scale_, inside.std(axis=0))
+            scales = np.where(
+                np.ptp(inside, axis=0) == 0, 1.0, inside.std(axis=0)
+            )  # a constant column keeps its scale
+            yield apart(f"{words}: scales", model.scale_, scales)
         with without_noise():
             model.partial_fit(more)
         every = np.concatenate([inside, np.clip(more, *bounds)])

@@ -41,17 +41,21 @@ def _numbers(call):
 
 
 def _asked(ask):
-    """Return the numbers that reach the mechanisms in a call without noise, and how often it warns of a leak."""
+    """Return the numbers that reach the mechanisms in a call without noise, and how often it warns of a leak.
+
+    The first number is that of the calls of mechanisms.
+    """
     with warnings.catch_warnings(record=True) as told, without_noise() as calls:
         warnings.simplefilter("always")
         ask()
     leaks = sum(issubclass(one.category, PrivacyLeakWarning) for one in told)
-    return np.concatenate([[0.0], *map(_numbers, calls)]), leaks
+    return np.concatenate([[float(len(calls))], *map(_numbers, calls)]), leaks
 
 
 def _as_if_given(words, omitted, given):
     """Compare a call with a parameter omitted and one with what is read from the data."""
     (found, warned), (exact, others) = _asked(omitted), _asked(given)
+    yield f"{words} omitted: calls of mechanisms", 1.0, float(found[0]), math.inf  # without any, nothing is compared
     yield apart(f"{words} omitted: noise", found, exact)
     yield f"{words} omitted: warnings of a leak", 1.0, float(warned), math.inf
     yield f"{words} given: warnings of a leak", 0.0, float(others), 0.0
@@ -97,13 +101,12 @@ def _omitted_in_models(random):
         ("RandomForestClassifier", {"bounds": ends, "classes": [0, 1]}, {"n_estimators": 2}, labels),
         ("DecisionTreeClassifier", {"bounds": ends, "classes": [0, 1]}, {}, labels),
     ):
-        if not hasattr(models, name) and not hasattr(forest, name):
+        make = getattr(models, name, None) or getattr(forest, name, None)
+        if make is None:  # in older releases
             continue
 
-        def fit(parameters, name=name, more=more, other=other):
-            model = getattr(models if hasattr(models, name) else forest, name)(
-                epsilon=0.7, random_state=state, **parameters, **more, **_quiet()
-            )
+        def fit(parameters, make=make, more=more, other=other):
+            model = make(epsilon=0.7, random_state=state, **parameters, **more, **_quiet())
             return lambda: model.fit(features.copy(), other)
 
         for left_out in given:
@@ -162,6 +165,7 @@ def _forms_in_models(random):
             return _asked(lambda: model.fit(features.copy(), other))[0]
 
         exact = asked(columns, state)
+        yield f"{name}: calls of mechanisms", 1.0, float(exact[0]), math.inf
         yield apart(f"{name}: a bound for all columns", asked(unit, state), exact)
         yield apart(f"{name}: a random state", asked(columns, np.random.RandomState(state)), exact)
 
