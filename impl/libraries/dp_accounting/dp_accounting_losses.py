@@ -229,15 +229,15 @@ def _inverses(random, kind):
             at = f"{words}.inverse_privacy_loss({level!r})={x!r}"
             if abs(x) < pair.reach:
                 # the library takes a loss within a relative 1e-9 of the smallest one for that one
-                tolerance = 2e-9 * max(1.0, abs(level))
-                yield f"{at}, loss there", level - tolerance, pair.loss(x), math.inf
+                least = level - 1e-9 * (1 + abs(level))
+                yield f"{at}, loss there", least, pair.loss(x), math.inf
                 beyond = pair.loss(x + step)
                 constant = abs(beyond - pair.loss(x)) < 1e-12  # a Laplace loss is constant on both sides
                 yield (
                     f"{at}, loss beyond",
                     -math.inf,
                     beyond if not math.isnan(beyond) else -math.inf,
-                    (math.inf if constant else level + tolerance),
+                    (math.inf if constant else level + 1e-9),
                 )
 
 
