@@ -31,9 +31,6 @@ __all__ = ["float64_result", "sampled_float64", "with_certified_float64"]
 _MOST_CALLS = 1 << 12
 """Calls for the float64 question alone, beside an exact verdict: low-order bits leak grossly or not at all."""
 
-_LEAST_SHARE = 1 / 4
-"""The part of the budget that these calls may take in any case."""
-
 _PAIRS = 8
 """Pairs that share these calls."""
 
@@ -85,7 +82,7 @@ def sampled_float64(task: Task, sampler: Sampler | RemoteSampler, pairs: Sequenc
     """
     calls = _MOST_CALLS if task.calls is None else min(task.calls, _MOST_CALLS)
     campaign = Campaign(task.claim, pairs[:_PAIRS], seed=fresh_seed(task.seed), low_order="alone")
-    deadline = time.monotonic() + task.seconds_left(_LEAST_SHARE)
+    deadline = time.monotonic() + task.seconds_left()
 
     def run(draws: Sequence[Draw]) -> list[Outcomes | None]:
         return [ask(sampler, carry_out, draw, task.call_timeout_seconds)[0] for draw in draws]

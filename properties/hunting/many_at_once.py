@@ -48,9 +48,6 @@ _BATCHES = (2, 16, 128)
 _MOST_SECONDS = 5.0
 """Time after which no further batch begins."""
 
-_LEAST_SHARE = 1 / 4
-"""The part of the budget that they may take in any case."""
-
 
 def asked_for_many(
     result: HuntResult, task: Task, sampler: Sampler | RemoteSampler, pairs: Sequence[Pair]
@@ -75,7 +72,7 @@ def asked_for_many(
     # few large rounds: the bets of a round take far longer than the calls of most targets
     campaign = Campaign(PureDP(0.0), [both_ways], seed=fresh_seed(task.seed), makes_many=True)
     either = through(sampler, _InEitherWay())
-    deadline = time.monotonic() + min(task.seconds_left(_LEAST_SHARE), _MOST_SECONDS)
+    deadline = time.monotonic() + min(task.seconds_left(), _MOST_SECONDS)
 
     def run(draws: Sequence[Draw]) -> list[Outcomes | None]:
         return [ask(either, carry_out, draw, task.call_timeout_seconds)[0] for draw in draws]

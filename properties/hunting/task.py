@@ -42,6 +42,9 @@ FLOAT64_SHARE = 1 / 8
 0.13 nats. Low-order bits leak grossly, so that they show with a small part."""
 
 
+_LEAST_SHARE = 1 / 4
+"""The part of the budget that each phase after the samples has in any case."""
+
 _FOR_THE_REPORT = 1 / 16
 """The part of the budget that sampling leaves for bounds, witnesses and the power."""
 
@@ -98,7 +101,7 @@ class Task:
                 f"claim {self.claim} is vacuous: delta must be below 1, else every mechanism satisfies it"
             )
 
-    def seconds_left(self, least: float) -> float:
+    def seconds_left(self, least: float = _LEAST_SHARE) -> float:
         """Return the time that is left, at least a part of the budget: no phase of a hunt goes without.
 
         Parameters

@@ -51,9 +51,6 @@ _PATIENCE, _LEAST_PATIENCE = 3, 512
 """Calls that a simpler pair may take to refute the claim again: as a multiple of those of the pair of the hunt, and at
 least. Fresh learners need some dozens to begin with."""
 
-_LEAST_SHARE = 1 / 4
-"""The part of the budget that shrinking may take in any case."""
-
 _MEASUREMENTS = 5
 """Times that the calls of a measurement may double: more show fainter violations and cost calls."""
 
@@ -217,7 +214,7 @@ class _Trials:
     def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int, *, apart: bool) -> None:
         self._task, self._sampler, self._most = task, sampler, most_calls
         self._patience, self._apart = most_calls, apart
-        self._deadline = math.inf if task.calls is not None else time.monotonic() + task.seconds_left(_LEAST_SHARE)
+        self._deadline = math.inf if task.calls is not None else time.monotonic() + task.seconds_left()
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
         self.spent = self.confirmed_by = 0
