@@ -26,6 +26,7 @@ from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
+from dpassay.properties.notions.bounds import words_below
 from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
@@ -110,7 +111,7 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
     what, certified, claimed = bound.label, bound.lower, 0.0 if bound.allowed is None else bound.allowed
     strength = f"e-value 10^{result.e_value_log10 or 0.0:.1f}"
     if result.verdict is HuntVerdict.VIOLATED:
-        figure = f"{what} >= {certified:.6g}, claimed {claimed:.6g}" if certified is not None else what
+        figure = what if certified is None else f"{what} >= {words_below(certified, 6)}, claimed {claimed:.6g}"
         detail = f"{figure} ({strength} in {result.calls} calls{note})"
         witness = plain(result.witness) if result.witness is not None else None
         return Finding(

@@ -28,6 +28,7 @@ from dpassay.properties.assay.mechanism_cases import (
 from dpassay.properties.assay.replay_laws import SHIFTS, compare_runs, replayed_pairs
 from dpassay.properties.assay.replayed_noise import ROUNDING, does_not_adapt, moved_noise
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.notions.bounds import words_above, words_below
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -76,7 +77,7 @@ def _check_traced(case: RemoteMechanism, settings: Settings) -> Finding:
     largest = max(one.loss.upper if one.upper == math.inf else one.upper for one in known)
     return Finding(
         FindingKind.OK,
-        f"{len(pairs)} pairs traced: {_words(case.claims[0], 'at most', largest)}",
+        f"{len(pairs)} pairs traced: {_words(case.claims[0], 'at most', words_above(largest, 6))}",
         claim_in_words(case),
         bound_of(case.claims[0]),
         largest,
@@ -114,9 +115,9 @@ def _finding(case: RemoteMechanism, worst: _Traced, calls: int) -> Finding:
     """Return a violation, or an undecided finding if the claim lies between the bounds."""
     claim, loss = case.claims[0], worst.loss
     left, right = worst.pair
-    words = _words(claim, "at least", loss.lower)
+    words = _words(claim, "at least", words_below(loss.lower, 6))
     if not loss.exceeds:
-        words += f", {_words(claim, 'at most', loss.upper)}"
+        words += f", {_words(claim, 'at most', words_above(loss.upper, 6))}"
     return Finding(
         FindingKind.VIOLATION if loss.exceeds else FindingKind.UNDECIDED,
         f"{words}, claimed {bound_of(claim):.6g}",
@@ -130,12 +131,12 @@ def _finding(case: RemoteMechanism, worst: _Traced, calls: int) -> Finding:
     )
 
 
-def _words(claim: Claim, relation: str, loss: float) -> str:
-    """Return a loss in words."""
+def _words(claim: Claim, relation: str, loss: str) -> str:
+    """Return a bound on a loss in words."""
     if isinstance(claim, ApproximateDP):
-        return f"a delta of {relation} {loss:.6g} at epsilon {float(claim.epsilon):.6g}"
+        return f"a delta of {relation} {loss} at epsilon {float(claim.epsilon):.6g}"
     names: dict[type[Claim], str] = {PureDP: "an epsilon", ZCDP: "a rho"}
-    return f"{names[type(claim)]} of {relation} {loss:.6g}"
+    return f"{names[type(claim)]} of {relation} {loss}"
 
 
 TRACED_LAWS: tuple[Law, ...] = (

@@ -87,6 +87,9 @@ def test_honest_noise_is_accepted_with_its_loss(one: Any, loss: float | None) ->
     assert found.claimed is not None
     assert found.certified <= found.claimed * (1 + 2.0**-14)  # the delta at 30 grows fast with the distance
     assert loss is None or loss * (1 - 1e-12) <= found.certified <= loss * 1.0001
+    told = re.search(r"at most (\S+)", found.detail)
+    assert told is not None
+    assert found.certified <= float(told[1]) <= found.certified * (1 + 1e-5)  # rounded up
 
 
 @pytest.mark.parametrize("name", LIARS)
@@ -96,6 +99,9 @@ def test_liars_are_refuted_with_a_certified_loss(name: str) -> None:
     assert found.certified is not None
     assert found.claimed is not None
     assert found.certified > found.claimed
+    told = re.search(r"at least (\S+?)(,| at epsilon)", found.detail)
+    assert told is not None
+    assert found.certified * (1 - 1e-5) <= float(told[1]) <= found.certified  # rounded down
 
 
 def test_replay_does_not_see_the_scale_of_bounded_noise() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -127,7 +128,12 @@ def test_exceptions_that_tell_the_sides_apart_are_a_violation() -> None:
         raise ValueError if data[0] > 0.5 else TypeError
 
     case = mechanism(tells, neighbours="vector:size=1,linf=1,low=0,high=1")
-    assert findings(case, only="privacy_of_claim")["privacy_of_claim"].kind == "violation"
+    found = findings(case, only="privacy_of_claim")["privacy_of_claim"]
+    assert found.kind == "violation"
+    told = re.search(r">= (\S+),", found.detail)
+    assert told is not None
+    assert found.certified is not None
+    assert found.certified * (1 - 1e-5) <= float(told[1]) <= found.certified  # rounded down
 
 
 def test_exceptions_of_some_calls_stay_outcomes() -> None:
