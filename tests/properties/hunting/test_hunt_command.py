@@ -279,6 +279,7 @@ def test_the_bound_of_the_progress_is_rounded_down(monkeypatch: pytest.MonkeyPat
     ("p_left", "lower", "claim", "words"),
     [
         ((0.5, 0.5), 1.75, "pure:1.0", "this event alone shows epsilon >= 1.38629"),
+        ((0.5, 0.9), 1.75, "pure:1.0", "this event alone shows epsilon >= 1.38629"),
         ((0.5, 0.5), math.inf, "pure:1.0", "this event alone shows epsilon >= 1.38629"),
         ((0.5, 0.5), 1.3863, "pure:1.0", None),
         ((0.5, 0.5), 1.75, "approx:1.0,0.25", "this event alone shows epsilon >= 0.693147"),
@@ -288,7 +289,7 @@ def test_the_bound_of_the_progress_is_rounded_down(monkeypatch: pytest.MonkeyPat
 def test_an_event_that_does_not_show_the_bound_says_what_it_shows(
     p_left: tuple[float, float], lower: float, claim: str, words: str | None
 ) -> None:
-    witness = Witness((0.0,), (1.0,), "outcome > 1.0", p_left, (0.125, 0.125), certified=True)
+    witness = Witness((0.0,), (1.0,), "outcome > 1.0", p_left, (0.0625, 0.125), certified=True)
     result = HuntResult(
         "mine.py:f", claim, HuntVerdict.VIOLATED, (Bound("epsilon", lower, None, 1.0, "privacy loss"),),
         Evidence.ENCLOSED, Scope.POINTS, 1e-6, None, 0, 1.0, 1.0, witness, 0, "", neighbours=LINE,
