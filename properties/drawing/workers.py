@@ -1,4 +1,4 @@
-"""Carrying out the draws of a hunt: in this process, or on the workers of a joblib backend.
+"""Carrying out the draws of a hunt: in this process, or on workers of joblib or dask.
 
 Only draws travel to the workers, and outcomes back; bets are settled here, in the order of the draws, so that the
 number of workers changes nothing.
@@ -183,11 +183,11 @@ _Pool = Callable[[Sequence[tuple[Callable[[], Sampler], Draw, float]]], Sequence
 
 
 def _pool(jobs: int, backend: str, stack: ExitStack) -> _Pool:
-    import joblib  # with its asyncio and ssl it takes a third of the time until the first draw
-
     _use_cluster(jobs, backend, stack)
     if backend == "dask":
         return _dask_pool()
+    import joblib  # with its asyncio and ssl it takes a third of the time until the first draw
+
     # joblib would join draws that were fast so far into one task: the next ones may be long
     with joblib.parallel_config(backend=backend, n_jobs=jobs):
         parallel = stack.enter_context(joblib.Parallel(batch_size=1, pre_dispatch="all"))

@@ -1,8 +1,10 @@
 """Events: sets of outcomes in words that a reader understands and a replay can evaluate.
 
-outcome in {0, 3, None}        argmax(outcome) > 2.0        outcome[0] in (-1.5, 2.0]
-outcome[0] <= 0.0 and outcome[1] > 1.0        not (outcome <= 0.0 or outcome > 1.0)
-outcome['total'] >= 3.5    outcome.count == 4.0    words(outcome['label'])[0] in {'high'}
+Examples of such words:
+
+    outcome in {0, 3, None}        argmax(outcome) > 2.0        outcome[0] in (-1.5, 2.0]
+    outcome[0] <= 0.0 and outcome[1] > 1.0        not (outcome <= 0.0 or outcome > 1.0)
+    outcome['total'] >= 3.5    outcome.count == 4.0    words(outcome['label'])[0] in {'high'}
 """
 
 import math
