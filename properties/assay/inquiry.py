@@ -19,6 +19,7 @@ from dpassay.spec.verdict import Evidence, Scope
 __all__ = [
     "MONOTONE_ALLOWANCE",
     "Inquiry",
+    "delta_error_of",
     "domain_of",
     "errors_of",
     "finding_about",
@@ -201,6 +202,11 @@ def domain_of(case: RemoteAnswer) -> dict[str, tuple[float, float]]:
 def errors_of(case: RemoteAnswer) -> tuple[float, float]:
     """Return the documented relative and absolute error."""
     return float(case.description["relative_error"]), float(case.description["absolute_error"])
+
+
+def delta_error_of(case: RemoteAnswer) -> float:
+    """Return the absolute error of the delta at which the library finds its number."""
+    return float(case.description["delta_error"])
 
 
 def looseness_of(case: RemoteAnswer) -> float:

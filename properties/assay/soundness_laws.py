@@ -18,6 +18,7 @@ from dpassay.properties.assay.enclosures import Truth
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import (
     Inquiry,
+    delta_error_of,
     domain_of,
     errors_of,
     finding_about,
@@ -60,7 +61,7 @@ class _Compared:
 
 def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], claimed: float) -> _Compared | None:
     try:
-        truth = truth_of(question.name, **arguments)
+        truth = truth_of(question.name, **_eased(case, arguments))
     except UsageError:  # cannot be certified in reasonable time
         return None
     relative, absolute = errors_of(case)
@@ -74,6 +75,19 @@ def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], 
         return None
     least = claimed * (1 - ALLOWANCE) * (1 - relative) - absolute - UNDERFLOW
     return _Compared(arguments, claimed, truth, truth.upper, least > truth.upper)
+
+
+def _eased(case: RemoteAnswer, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with a delta that is larger by the error that the library has in it."""
+    error, delta = delta_error_of(case), arguments.get("delta", 0.0)
+    if error == 0 or not 0 < delta < 1 - 2 * error:
+        return arguments
+    return {**arguments, "delta": math.nextafter(delta + error, 1.0)}
+
+
+def _words_of_delta_error(case: RemoteAnswer) -> str:
+    error = delta_error_of(case)
+    return f", of a delta larger by {error:g}" if error else ""
 
 
 def _compared_points(inquiry: Inquiry, question: Question) -> Iterator[_Compared]:
@@ -127,7 +141,7 @@ def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
         side = "below" if question.safe == "above" else "above"
         detail = (
             f"{question.name}({words_of(worst.arguments)}) = {worst.claimed!r}, {side} the certified {worst.bound!r}"
-            f" (by a relative {_shortfall(worst):.3g})"
+            f" (by a relative {_shortfall(worst):.3g}){_words_of_delta_error(answer)}"
         )
         return finding_about(
             FindingKind.UNSOUND_NUMBER,

@@ -153,8 +153,7 @@ def _mechanisms():
 def _analytic(epsilon, delta):
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("the calibrator would search without end")
-    calibrate = calibrator_zoo.ana_gaussian_calibrator()
-    return float(calibrate(mechanism_zoo.ExactGaussianMechanism, epsilon, delta).params["sigma"])
+    return autodp_targets.analytic_sigma(epsilon, delta)
 
 
 def _banks():

@@ -121,6 +121,7 @@ def _composed_events():
                     domain=_COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=_CONVOLUTION if convolves and asked == "delta" else 0.0,
+                    delta_error=_CONVOLUTION if convolves and asked == "epsilon" else 0.0,
                     account=f"{name}, sampled" if coarser else None,
                     splits=not convolves,
                 )
@@ -174,10 +175,10 @@ def _others():
             name,
             f"discrete_gaussian_{asked}",
             _discrete_gaussian,
-            # an epsilon is not asked where the rounding of the transforms is a part of delta that matters
-            domain={**discrete, "delta": (1000 * _CONVOLUTION, 1.0)},
+            domain=discrete,
             relative_error=_ROUNDING,
             absolute_error=_CONVOLUTION if asked == "delta" else 0.0,
+            delta_error=_CONVOLUTION if asked == "epsilon" else 0.0,
         )
     yield Answer(
         f"{losses}.from_privacy_parameters", "approximate_composition_epsilon", _parameters, domain=at_least_one

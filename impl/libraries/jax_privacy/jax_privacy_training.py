@@ -14,6 +14,9 @@ from dpassay.impl.libraries.references import gaussian_epsilon, near
 _INTERVAL = 1e-3
 """Between the losses that are convolved. The default is a tenth of it, which takes ten times as long."""
 
+_CONVOLUTION = 1e-14
+"""Absolute, in delta: the rounding of fast Fourier transforms. Six of 15 answers were short, by up to 7e-16."""
+
 _RECORDS = 10**6
 _DOMAIN = {"count": (1, 30), "sigma": (1.0, 100.0), "rate": (1e-3, 1.0), "delta": (1e-12, 0.5)}
 
@@ -48,6 +51,7 @@ def training_answers():
                 domain=_DOMAIN,
                 relative_error=1e-9,
                 absolute_error=1e-12,
+                delta_error=0.0 if name == "RDP" else _CONVOLUTION,
                 looseness=0.0 if name == "RDP" else 2 * _INTERVAL * 30,
                 calls=40,
             )

@@ -33,6 +33,9 @@ class Answer:
         Whether the library documents its number as exact up to rounding, and not as a bound.
     relative_error, absolute_error : float
         Documented or requested error of the number.
+    delta_error : float
+        For a number that is found at a delta, but is not one: absolute error of that delta inside the library, such as
+        the rounding of fast Fourier transforms. The number may be the one of a delta larger by as much.
     looseness : float
         Documented absolute distance of the bound from the true value, on the safe side; within it, answers need not
         be monotone.
@@ -71,6 +74,7 @@ class Answer:
     claims_exact: bool = False
     relative_error: float = 0.0
     absolute_error: float = 0.0
+    delta_error: float = 0.0
     looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
@@ -82,8 +86,13 @@ class Answer:
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
             raise ValueError(f"{self.name}: certainty must be 'upper' or 'estimate', got {self.certainty!r}")
-        for what in ("relative_error", "absolute_error", "looseness"):
+        for what in ("relative_error", "absolute_error", "delta_error", "looseness"):
             require_finite(self.name, what, getattr(self, what))
+        if self.claims_exact and self.delta_error:
+            raise ValueError(
+                f"{self.name}: a number that is exact has a delta_error of 0, got {self.delta_error!r}; "
+                "state claims_exact=False, or a relative_error"
+            )
         if self.calls is not None and self.calls < 1:
             raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
@@ -97,6 +106,7 @@ class Answer:
             "claims_exact": self.claims_exact,
             "relative_error": self.relative_error,
             "absolute_error": self.absolute_error,
+            "delta_error": self.delta_error,
             "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,

@@ -15,6 +15,7 @@ from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.inquiry import Inquiry, margin, related_to
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import INVERSES, QUESTIONS, Inverse
 from dpassay.properties.assay.reference_values import truth_of
 
@@ -267,3 +268,37 @@ def test_only_a_number_below_the_normal_ones_of_float64_may_be_0(least: float, f
     domain = {"sigma": (50.0, 52.0), "epsilon": (0.7, 0.74), "count": (1, 1)}
     told = check("soundness", Answer("delta", "gaussian_delta", delta, domain=domain))
     assert told.kind == found, told
+
+
+# --- errors in delta --------------------------------------------------------------------------------------------
+
+
+def of_larger_delta(error: float) -> Callable[..., float]:
+    """Return an accountant whose epsilon is the one of a delta that is larger by this error."""
+
+    def compute(sigma: float, delta: float, count: int) -> float:
+        upper = truth_of("gaussian_epsilon", sigma=sigma, delta=delta + error, count=count).upper
+        assert upper is not None
+        return upper
+
+    return compute
+
+
+def test_an_error_in_delta_is_granted_and_nothing_beyond() -> None:
+    domain = {"sigma": (1.0, 2.0), "delta": (1e-12, 1e-10), "count": (1, 1)}
+
+    def found(error: float) -> Finding:
+        answer = Answer("pld", "gaussian_epsilon", of_larger_delta(error), domain=domain, delta_error=1e-13)
+        return check("soundness", answer)
+
+    assert found(0.9e-13).kind is FindingKind.OK
+    beyond = found(1.1e-13)
+    assert beyond.kind is FindingKind.UNSOUND_NUMBER
+    assert beyond.detail.endswith(", of a delta larger by 1e-13")
+
+
+def test_an_exact_number_has_no_error_in_delta() -> None:
+    with pytest.raises(ValueError, match=r"pld: a number that is exact has a delta_error of 0, got 1e-13"):
+        constant("pld", "gaussian_epsilon", claims_exact=True, delta_error=1e-13)
+    with pytest.raises(ValueError, match="delta_error"):
+        constant("pld", "gaussian_epsilon", delta_error=-1e-13)
