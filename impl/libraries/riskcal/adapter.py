@@ -219,6 +219,21 @@ def _accounts(random):
     yield f"{words}, a loaded state", len(account), len(other), len(account)
 
 
+def _training(random):
+    """Check at the default grid that attacks on a training succeed at least as often as an optimistic estimate of it."""
+    sigma, share, count = random.uniform(0.8, 1.2), random.uniform(0.01, 0.03), random.randint(200, 900)
+    account = CTDAccountant()
+    account.history = [(sigma, share, count)]
+    step = pld.from_gaussian_mechanism(sigma, sampling_prob=share, pessimistic_estimate=False, use_connect_dots=False)
+    losses = step.self_compose(count)
+    curve = [(k / 100, losses.get_delta_for_epsilon(k / 100)) for k in range(-200, 801)]
+    for rate in (1e-6, 1e-5, 1e-4, 0.01, random.uniform(0.05, 0.6)):
+        least = min(d + math.exp(e) * rate for e, d in curve)
+        found = 1 - float(account.get_beta(alpha=rate))
+        words = f"true positive rate at {rate!r}, noise {sigma!r}, sample {share!r}, {count} steps"
+        yield words, max(rate, least) * (1 - 1e-6) - _SAMPLED * rate, found, 1.0
+
+
 def _account_epsilon(sigma, count, delta, rate=1.0):
     parts = count if isinstance(count, tuple) else (count,)
     if any(part != int(part) for part in parts):
@@ -304,6 +319,7 @@ def cases():
         ),
         Relations("riskcal.calibration", {"noise meets the target": _calibrated}, seconds=120.0),
         Relations("CTDAccountant, relations", {"accounts of full batches are Gaussian": _accounts}),
+        Relations("CTDAccountant, training", {"error rates of training admit the attacks on it": _training}),
         *(
             Answer(
                 f"CTDAccountant, {stem}",
