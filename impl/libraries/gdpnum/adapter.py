@@ -23,6 +23,7 @@ _STEP = 1e-3
 
 _SCALED = 1e-6
 """Absolute, in rates: probabilities on a grid are scaled so that they sum to 1."""
+
 _NOISE_OF_DOTS = 1e-6
 """Absolute, in delta: rounding of the tails of a few samples; `_covers_training` shows what becomes of it in many."""
 
