@@ -220,7 +220,7 @@ def _accounts(random):
 
 
 def _training(random):
-    """Check at the default grid that attacks succeed at least as often as on an optimistic estimate of the training."""
+    """Check at the default grid that attacks succeed as often as on an optimistic estimate of the training."""
     sigma, share, count = random.uniform(0.8, 1.2), random.uniform(0.01, 0.03), random.randint(200, 900)
     account = CTDAccountant()
     account.history = [(sigma, share, count)]
