@@ -114,7 +114,7 @@ def test_a_proof_is_printed_with_its_scope(target: str, capsys: Any) -> None:
     assert out.startswith("holds (exact, all inputs of length 2)")
     assert re.search(r"epsilon >= (1|0\.999999999999\d+), epsilon <= 1\b", out)  # rounded outward
     assert "0 calls" in out
-    assert "the target prints; it was run" in err
+    assert "the target prints; the trace ran it" in err
 
 
 def test_a_violation_of_traced_code_is_the_exit_status(target: str, capsys: Any) -> None:

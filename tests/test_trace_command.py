@@ -52,6 +52,12 @@ def test_bad_options(target: Any, options: Any, capsys: Any) -> None:
     assert "--" in (message := capsys.readouterr().err) or "data" in message
 
 
+@pytest.mark.parametrize(("options", "given"), [([], "neither"), (["--data", "1", "--size", "1"], "both")])
+def test_data_and_size_exclude_each_other(target: Any, options: Any, given: str, capsys: Any) -> None:
+    assert main(["trace", f"{target}:coin", *options]) == 2
+    assert f"trace needs either --data or --size, got {given}" in capsys.readouterr().err
+
+
 def test_probabilities_are_enclosed(target: Any, capsys: Any) -> None:
     """Pr[0.5 + Lap(1) > 1] = e^(-1/2) / 2."""
     assert main(["trace", f"{target}:coin", "--data", "0.5", "--json"]) == 0

@@ -34,7 +34,15 @@ from dpassay.properties.outcomes.value_words import linear_parts
 __all__ = ["Outcomes"]
 
 Array = NDArray[np.float64]
+
 _WIDEST = 8  # bytes of a number that float64 or int64 holds
+
+
+def _told_apart(symbol: Hashable) -> Hashable:
+    """Return what differs where symbols do, also in sign or type; Python writes no integers of 5,000 digits."""
+    if isinstance(symbol, tuple):
+        return tuple(map(_told_apart, symbol))
+    return (type(symbol), symbol) if isinstance(symbol, int) else repr(symbol)
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ class Outcomes:
         """Return whether all outcomes are one and the same, also in their types and in the signs of zeros."""
         if self.rows.dtype.kind in "biuf" and any(row.tobytes() != self.rows[0].tobytes() for row in self.rows[1:]):
             return False
-        if len({repr(symbol) for symbol in self.symbols()}) > 1:  # symbols that are equal may differ: -0.0, 1.0
+        if len(set(map(_told_apart, self.symbols()))) > 1:  # symbols that are equal may differ: -0.0, 1.0
             return False
         if any(not np.array_equal(values, values[:1].repeat(len(self)), equal_nan=True) for values in self._summary()):
             return False

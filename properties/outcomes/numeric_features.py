@@ -115,8 +115,8 @@ def numeric_features(
         with np.errstate(over="ignore", invalid="ignore"):
             result["sum(outcome)"] = reduce(np.add, columns)  # in the same order for every shape and layout
         result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
-        result[LOWEST_BIT] = reduce(np.minimum, map(lowest_bit, columns))
     if width:
+        result[LOWEST_BIT] = reduce(np.minimum, map(lowest_bit, columns))
         result |= _digits_inside(rows, shape, exact)
     if len(shape) > 1 and width:
         result |= _row_features(values, shape)

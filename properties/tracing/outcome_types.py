@@ -14,6 +14,7 @@ import numpy as np
 
 from dpassay.properties.tracing.conditions import Condition
 from dpassay.properties.tracing.noisy import Noisy
+from dpassay.properties.tracing.refusal import refuse
 from dpassay.spec.leaves.model import Affine, Image
 from dpassay.spec.leaves.outcomes import has_open_bits
 
@@ -49,8 +50,8 @@ class Typed:
     on_numbers: frozenset[Hashable]
 
 
-def types_of_parts(value: Any) -> Hashable:
-    """Return the types of an outcome and of its parts."""
+def types_of_parts(value: Any, inside: frozenset[int] = frozenset()) -> Hashable:
+    """Return the types of an outcome and of its parts; `inside` are the containers around it, by their identities."""
     if isinstance(value, Noisy):
         return _NOISY
     if isinstance(value, Condition):
@@ -60,21 +61,27 @@ def types_of_parts(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         own = value.dtype.name if value.dtype.kind in "biuf" else "object"
         return "array", "float" if own in {"float64", "object"} else own, value.ndim
-    return _with_parts(value)
+    if id(value) in inside:
+        refuse(f"an outcome with a {type(value).__name__} that contains itself")
+    return _with_parts(value, inside | {id(value)})
 
 
-def _with_parts(value: Any) -> Hashable:
+def _with_parts(value: Any, inside: frozenset[int]) -> Hashable:
     """Return the type of an object and, of a container, those of its parts."""
     parts: list[Hashable] | None = None
     name = type(value).__name__
+
+    def types_of(part: Any) -> Hashable:
+        return types_of_parts(part, inside)
+
     if isinstance(value, Mapping):
-        parts = [(types_of_parts(key), types_of_parts(part)) for key, part in value.items()]
+        parts = [(types_of(key), types_of(part)) for key, part in value.items()]
     elif isinstance(value, set | frozenset):
-        parts = [frozenset(map(types_of_parts, value))]
+        parts = [frozenset(map(types_of, value))]
     elif isinstance(value, list | tuple):
-        parts = [*map(types_of_parts, value)]
+        parts = [*map(types_of, value)]
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = [types_of_parts(getattr(value, field.name)) for field in dataclasses.fields(value)]
+        parts = [types_of(getattr(value, field.name)) for field in dataclasses.fields(value)]
     return name if parts is None else (name, *parts)
 
 

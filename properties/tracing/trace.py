@@ -308,8 +308,8 @@ def _require_data(data: Sequence[float] | None, size: int) -> list[float] | None
 def _notes(watch: Watch, found: Exploration) -> tuple[str, ...]:
     notes = []
     if watch.prints:
-        notes.append(f"the target prints; it was run {found.runs} times")
+        notes.append(f"the target prints; the trace ran it {found.runs} times")
     if watch.writes:
-        notes.append(f"the target writes files; it was run {found.runs} times")
+        notes.append(f"the target writes files; the trace ran it {found.runs} times")
     notes.extend(f"undecided: {reason}" for reason in found.reasons)
     return tuple(notes)

@@ -12,6 +12,7 @@ import click
 from dpassay import completion
 from dpassay.arguments import UsageError
 from dpassay.command_line import (
+    CALLS,
     EXPECTED,
     INTERRUPTED,
     UNEXPECTED,
@@ -57,9 +58,7 @@ _LEAST_PART = 1 / 2
     show_default=True,
     help="Bound on the probability of any false alarm in the run.",
 )
-@click.option(
-    "--calls", type=click.IntRange(min=1), help="Maximum number of outcomes that a sampled law draws from a mechanism."
-)
+@click.option("--calls", type=CALLS, help="Maximum number of outcomes that a sampled law draws from a mechanism.")
 @click.option(
     "--profile",
     type=click.Choice(["quick", "thorough", "nightly"]),

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 import click
 import msgspec
 
-from dpassay.arguments import MOST_SECONDS, UsageError
+from dpassay.arguments import MOST_CALLS, MOST_SECONDS, UsageError
 
 __all__ = [
+    "CALLS",
     "EXPECTED",
     "INTERNAL_ERROR",
     "INTERRUPTED",
@@ -24,6 +26,7 @@ __all__ = [
     "print_records",
     "print_table",
     "require_plots",
+    "require_writable",
     "seconds_of",
     "seed_option",
     "use_any_encoding",
@@ -31,6 +34,24 @@ __all__ = [
 
 EXPECTED, UNEXPECTED, USAGE, INTERNAL_ERROR = 0, 1, 2, 3
 INTERRUPTED, PIPE_CLOSED = 130, 141  # the shell's conventions
+
+
+class _Calls(click.IntRange):
+    """A number of calls, also written as 1e5."""
+
+    name = "number of calls"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read an integer, or a float that is one."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        is_whole = abs(number) < 2**53 and number == int(number)
+        return super().convert(int(number) if is_whole else value, param, ctx)
+
+
+CALLS = _Calls(min=1, max=MOST_CALLS)
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object per line on standard output."
@@ -51,6 +72,22 @@ def seconds_of(option: str, text: str) -> float:
     if not 0 < seconds <= MOST_SECONDS:
         raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h of at most {MOST_SECONDS:g} seconds")
     return seconds
+
+
+def require_writable(option: str, output: Path) -> None:
+    """Raise `UsageError` unless a file can be written; asked before the run, which may take minutes."""
+    try:
+        if output.exists() and not stat.S_ISREG(output.stat().st_mode) and not output.is_dir():
+            return  # a pipe or a device: opening it may block until it has a reader
+        is_new = not output.exists()
+        with output.open("ab"):
+            pass
+        if is_new:
+            output.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"{option} {str(output)!r} cannot be written ({error.strerror}); expected a file in an existing folder"
+        ) from None
 
 
 def require_plots(path: Path) -> None:

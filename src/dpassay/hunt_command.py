@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpassay import completion
-from dpassay.arguments import MOST_CALLS, UsageError
+from dpassay.arguments import UsageError
 from dpassay.check_command import leaf_words, save_certificate
 from dpassay.claims import claim_forms, parse_claim
 from dpassay.command_line import (
+    CALLS,
     EXPECTED,
     INTERRUPTED,
     UNEXPECTED,
@@ -22,6 +23,7 @@ from dpassay.command_line import (
     json_option,
     print_records,
     require_plots,
+    require_writable,
     seconds_of,
     seed_option,
 )
@@ -47,7 +49,7 @@ __all__ = ["hunt"]
     show_default=True,
     help="Time for the trace, the samples and a simpler witness together; batches that were begun are ended.",
 )
-@click.option("--calls", type=click.IntRange(min=1, max=MOST_CALLS), help="Maximum number of calls of TARGET.")
+@click.option("--calls", type=CALLS, help="Maximum number of calls of TARGET.")
 @click.option(
     "--alpha", type=float, default=1e-6, show_default=True, help="Bound on the probability of a false alarm."
 )
@@ -174,6 +176,8 @@ def hunt(
     history: list[tuple[int, float]] = []
     if plot is not None:
         require_plots(plot)
+    if certificate is not None:
+        require_writable("--certificate", certificate)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")

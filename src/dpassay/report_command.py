@@ -3,7 +3,6 @@
 import importlib.util
 import platform
 import shlex
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -16,7 +15,15 @@ from click.core import ParameterSource
 
 import dpassay
 from dpassay.arguments import UsageError
-from dpassay.command_line import EXPECTED, INTERRUPTED, UNEXPECTED, json_option, print_records, seed_option
+from dpassay.command_line import (
+    EXPECTED,
+    INTERRUPTED,
+    UNEXPECTED,
+    json_option,
+    print_records,
+    require_writable,
+    seed_option,
+)
 from dpassay.verify_command import (
     erratum_reports,
     jobs_option,
@@ -103,12 +110,12 @@ def report(
     words = ["dpassay", "report", "--output", str(output)]
     if saved:
         results = _read(saved)
-        _require_writable(output)
+        require_writable("--output", output)
         facts = [("Input files", ", ".join(map(str, saved)))]
         words += [word for path in saved for word in ("--from", str(path))]
     else:
         statements = select(source, pattern, modules)
-        _require_writable(output)
+        require_writable("--output", output)
         reports = statement_reports(statements, profile, seed, jobs, modules)
         results = _run(statements, reports, _listed(modules, source))
         facts = [("Profile", profile), ("Seed", str(seed)), *_versions()]
@@ -135,22 +142,6 @@ def _check(output: Path, saved: Sequence[Path], of_a_run: Sequence[str]) -> None
         raise UsageError(f"--from shows saved results and runs nothing; omit {', '.join(of_a_run)}")
     if output.resolve() in {path.resolve() for path in saved}:
         raise UsageError(f"--output {output} would overwrite a file that --from reads")
-
-
-def _require_writable(output: Path) -> None:
-    """Raise `UsageError` if the page cannot be written; checked before the run, which takes minutes."""
-    try:
-        if output.exists() and not stat.S_ISREG(output.stat().st_mode) and not output.is_dir():
-            return  # a pipe or a device: opening it may block until it has a reader
-        is_new = not output.exists()
-        with output.open("ab"):
-            pass
-        if is_new:
-            output.unlink()
-    except OSError as error:
-        raise UsageError(
-            f"--output {str(output)!r} cannot be written ({error.strerror}); expected a file in an existing folder"
-        ) from None
 
 
 def _read(saved: Sequence[Path]) -> "Results":

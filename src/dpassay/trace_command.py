@@ -62,7 +62,7 @@ def trace(
     from dpassay.properties.tracing.tree import Limits
 
     if (data is None) == (size is None):
-        raise UsageError("trace needs either --data or --size")
+        raise UsageError(f"trace needs either --data or --size, got {'both' if size is not None else 'neither'}")
     if neighbour is not None and data is None:
         raise UsageError("--neighbour needs --data")
     if plot is not None:

@@ -216,6 +216,7 @@ def _others():
         "accountant.get_smallest_gaussian_noise",
         "gaussian_sigma",
         _smallest_noise,
+        domain={"epsilon": (1e-8, 700.0)},  # at 1e-9 the search of the library does not end
     )
     yield Answer(
         "calibrate_dp_mechanism, sampled",

@@ -13,6 +13,7 @@ import pytest
 
 from dpassay import hunt_command
 from dpassay.cli import main
+from dpassay.command_line import CALLS
 from dpassay.properties.hunting.formatting import event_figure_words
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.result import HuntResult, Witness
@@ -229,6 +230,9 @@ def test_an_interruption_prints_what_is_known(folder: Path, jobs: str, call_time
         (["--alpha", "0"], "alpha"),
         (["--alpha", "1"], "alpha"),
         (["--calls", "0"], "calls"),
+        (["--calls", "1.5"], "'1.5' is not a valid number of calls"),
+        (["--calls", "inf"], "'inf' is not a valid number of calls"),
+        (["--certificate", "/missing/proof.json"], "--certificate '/missing/proof.json' cannot be written"),
     ],
 )
 def test_what_makes_no_sense_is_named_in_one_line(capsys: Capture, options: list[str], message: str) -> None:
@@ -237,6 +241,10 @@ def test_what_makes_no_sense_is_named_in_one_line(capsys: Capture, options: list
     assert out == ""
     assert len(err.splitlines()) == 1
     assert message in err
+
+
+def test_calls_are_also_read_in_powers_of_ten() -> None:
+    assert [CALLS.convert(text, None, None) for text in ("1e5", "100000", "2.5e3")] == [100_000, 100_000, 2500]
 
 
 # --- errors of use that are known before the hunt -----------------------------------------------------------

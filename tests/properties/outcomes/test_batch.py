@@ -37,3 +37,17 @@ def test_every_kind_of_outcome_is_counted_predicted_and_described(raw: Any) -> N
     assert np.isfinite(ensemble.logits(outcomes)).all()
     event = best_event(outcomes, sides, 0.0, 0.0)
     assert parse_event(str(event)).holds(outcomes).tolist() == event.holds(outcomes).tolist()
+
+
+def test_integers_of_any_length_are_told_apart() -> None:
+    long = 10**5000
+    assert Outcomes.of([long, long, (long, 0.0)][:2]).are_alike()
+    assert not Outcomes.of([long, long + 1]).are_alike()
+    assert not Outcomes.of([(long, 0.0), (long, -0.0)]).are_alike()
+    assert not Outcomes.of([(long, 1), (long, True)]).are_alike()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (1, 1)])
+def test_numbers_of_every_shape_have_a_lowest_bit(shape: tuple[int, ...]) -> None:
+    outcomes = Outcomes.of(np.full((4, *shape), 0.75))
+    assert outcomes.features["lowest_bit(outcome)"].tolist() == [-2.0] * 4

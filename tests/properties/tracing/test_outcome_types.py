@@ -10,6 +10,7 @@ from dpassay.claims import PureDP
 from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.outcome_types import Typed, may_tell, types_of_parts
+from dpassay.properties.tracing.refusal import Refusal
 from dpassay.spec.leaves.model import Affine, Image, Noise, NoiseKind
 
 BIT = VectorNeighbours(size=1, linf=1, low=0, high=1)
@@ -78,3 +79,11 @@ def test_only_outcomes_that_may_have_one_value_are_compared(one: Typed, other: T
 def test_numbers_of_numpy_count_as_those_of_python() -> None:
     assert types_of_parts([np.float64(1), np.int64(1), np.bool_(1)]) == types_of_parts([1.0, 1, True])
     assert types_of_parts(np.float32(1)) != types_of_parts(1.0)
+
+
+def test_a_container_in_itself_is_refused_and_one_that_comes_twice_is_not() -> None:
+    once = [1]
+    assert types_of_parts([once, once]) == ("list", ("list", "int"), ("list", "int"))
+    once.append(once)  # type: ignore[arg-type]
+    with pytest.raises(Refusal, match="an outcome with a list that contains itself"):
+        types_of_parts({"part": once})
