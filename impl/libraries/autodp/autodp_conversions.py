@@ -76,6 +76,10 @@ def _from_divergences(random):
     value, slope = converter.rdp_to_fdp_and_fdp_grad_log(curve)
     power = float(np.exp(value(math.log(rate))))
     yield f"noise {sigma!r}, rate {rate!r}, power", 1 - exact - 1e-6, power, 1 - (1 - best) * 0.9
+    for rare in (10 ** random.uniform(-7, -2) for _ in range(2)):
+        # relative to the power, which is tiny itself; 1e-15 is the rounding of a number near 1
+        power, most = _NORMAL.cdf(_NORMAL.inv_cdf(rare) + 1 / sigma), 1 - float(converter.rdp_to_fdp(curve)(rare))
+        yield f"noise {sigma!r}, rate {rare!r}, power", power * (1 - 1e-6) - 1e-15, most, 1.0
     for at, exact in ((0, 1), (1, 0)):
         yield f"noise {sigma!r}, rate {at}", *close(converter.rdp_to_fdp(curve)(at), exact)
     yield f"noise {sigma!r}, logarithm at 0", -math.inf, float(value(-math.inf)), -math.inf
