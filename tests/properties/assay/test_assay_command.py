@@ -184,7 +184,7 @@ def test_an_interruption_prints_what_is_known(
         (["ADAPTER", "--mechanism", "z"], "--mechanism 'z' matches none of careless, honest, liar"),
         (["ADAPTER", "--json", "--format", "junit"], "--json and --format junit contradict each other"),
         (["ADAPTER", "--format", "toml"], "'toml' is not one of 'table', 'json'"),
-        (["ADAPTER", "--calls", "0"], "'--calls': 0 is not in the range x>=1"),
+        (["ADAPTER", "--calls", "0"], "'--calls': 0 is not in the range 1<=x"),
     ],
 )
 def test_wrong_usage_exits_2_with_one_line(adapter: Path, capsys: Capture, arguments: list[str], words: str) -> None:
