@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 from dpassay.arguments import UsageError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import PairGame
 from dpassay.properties.betting.power import Power, power_of
 from dpassay.properties.drawing.call_guard import (
     NOT_FRESH,
@@ -40,7 +41,7 @@ from dpassay.properties.hunting.idle import (
     only_outcome,
     raise_exception_of,
 )
-from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claims
+from dpassay.properties.hunting.result import Float64Result, HuntResult, is_void, refuted_claims
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions, StopReason
 from dpassay.properties.hunting.witness import measured_witness
@@ -63,6 +64,54 @@ _SHARE_FOR_DISPLAY = 1 / 32
 
 _SLOW = 0.01
 """Seconds that a call takes from which on a user is told: a budget of a minute then pays a few thousand calls."""
+
+
+@dataclass(frozen=True)
+class _Refutation:
+    """What was known when the claim was refuted.
+
+    The level holds for the first time at which the evidence suffices, whenever that is. Calls that sharpen the bounds
+    afterwards may lose it: a bet that an outcome never occurs on one side is lost with the first that does.
+    """
+
+    calls: int
+    log_value: float
+    bounds: dict[str, float]
+    game: PairGame
+    draws_apart: bool
+
+    @classmethod
+    def at_present(cls, task: Task, campaign: Campaign) -> "_Refutation":
+        """Return the state of a campaign that refutes the claim."""
+        evidence = campaign.evidence
+        return cls(
+            campaign.calls,
+            evidence.log_value(),
+            evidence.bounds(task.ideal_alpha),
+            campaign.best_game(),
+            campaign.draws_apart,
+        )
+
+
+class _Watch:
+    """Notes the first refutation of the ideal mechanism."""
+
+    def __init__(self, task: Task, attribution: Attribution) -> None:
+        self._task, self._attribution = task, attribution
+        self._first: _Refutation | None = None
+
+    def known(self, campaign: Campaign) -> _Refutation | None:
+        """Return the first refutation that was noted, unless the outcomes that it rests on count no more."""
+        first = self._first
+        if first is not None and (first.draws_apart != campaign.draws_apart or first.game.is_about_rounding):
+            self._first = None  # outcomes of a call shared noise, or the pair was found to depend on rounding
+        return self._first
+
+    def look(self, campaign: Campaign) -> _Refutation | None:
+        """Return the first refutation up to now."""
+        if self.known(campaign) is None and self._attribution.is_refuted(campaign):
+            self._first = _Refutation.at_present(self._task, campaign)
+        return self._first
 
 
 class Progress(Protocol):
@@ -123,6 +172,7 @@ def sample_pairs(
     )
     name = task.target if isinstance(task.target, str) else None
     attribution = Attribution(task, sampler, exactly)
+    watch = _Watch(task, attribution)
     notes: list[str] = []
     with ExitStack() as stack:
         stack.enter_context(kept_global_generators())
@@ -131,7 +181,7 @@ def sample_pairs(
         )
         try:
             drawing.habits |= ask(sampler, generators_of)
-            stopped = _play(task, sampler, campaign, drawing, clock, progress, attribution)
+            stopped = _play(task, sampler, campaign, drawing, clock, progress, watch)
             attribution.is_refuted(campaign)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
@@ -141,9 +191,11 @@ def sample_pairs(
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
     seconds, cpu_seconds = time.perf_counter() - clock, processor_seconds(sampler) - cpu
+    refuted = watch.known(campaign)
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = replace(
-        _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), confirm_calls=attribution.spent
+        _report(task, campaign, shown, refuted, seconds=seconds, cpu_seconds=cpu_seconds),
+        confirm_calls=attribution.spent,
     )
     if NOT_FRESH & drawing.habits:
         result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=(), float64=None)
@@ -234,10 +286,9 @@ def _play(
     drawing: Drawing,
     clock: float,
     progress: Progress | None,
-    attribution: Attribution,
+    watch: _Watch,
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
-    refuted_after = None
     bound, seconds = _ThriftyBound(campaign, task.ideal_alpha), task.sampling_seconds
 
     def is_over() -> bool:
@@ -253,8 +304,7 @@ def _play(
         if campaign.is_blind:
             raise UsageError(*notes_on_reading(campaign.games))
         evidence = campaign.evidence.log_value()
-        if refuted_after is None and attribution.is_refuted(campaign):
-            refuted_after = campaign.calls
+        refuted = watch.look(campaign)
         if progress is not None:
             progress(
                 calls=campaign.calls,
@@ -264,7 +314,7 @@ def _play(
             )
         if is_over():
             return StopReason.BUDGET
-        if task.calls is None and refuted_after is not None and campaign.calls >= 2 * refuted_after:
+        if task.calls is None and refuted is not None and campaign.calls >= 2 * refuted.calls:
             return StopReason.REFUTED
         if is_first and (task.calls is None or task.calls >= _WORTH_A_PROBE):
             probed = campaign.games[0].left, task.seed, task.call_timeout_seconds
@@ -286,14 +336,26 @@ class _ThriftyBound:
         return self._bound
 
 
-def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
-    evidence = campaign.evidence.log_value()
-    violated = evidence >= -math.log(task.ideal_alpha)
+def _report(
+    task: Task, campaign: Campaign, shown: Event | None, refuted: _Refutation | None, *, seconds: float,
+    cpu_seconds: float,
+) -> HuntResult:  # fmt: skip
+    evidence, needed = campaign.evidence.log_value(), -math.log(task.ideal_alpha)
+    floats = float64_result(task, campaign) if task.questions is Questions.BOTH else None
+    violated, witness = evidence >= needed or refuted is not None, None
+    if refuted is None or evidence >= needed:
+        lower = campaign.evidence.bounds(task.ideal_alpha)
+        witness = measured_witness(campaign.best_game(), task.claim, shown) if violated else None
+    else:
+        evidence, lower = refuted.log_value, refuted.bounds
+        witness = measured_witness(refuted.game, task.claim, shown)
+        if floats is not None and not floats.is_violated:  # the outcomes that refuted the ideal mechanism are floats
+            floats = Float64Result(HuntVerdict.VIOLATED, lower["epsilon"], Evidence.SAMPLED, refuted.calls, None, True)
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
         verdict=HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
-        bounds=bounds_of(task.claim, campaign.evidence.bounds(task.ideal_alpha)),
+        bounds=bounds_of(task.claim, lower),
         evidence=Evidence.SAMPLED,
         scope=Scope.SAMPLES,
         alpha=task.alpha,
@@ -301,11 +363,11 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         calls=campaign.calls,
         seconds=seconds,
         cpu_seconds=cpu_seconds,
-        witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
+        witness=witness,
         seed=task.seed,
         replay=task.replay_command(campaign.calls or None, trace=False),
         session=task.session,
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
-        float64=float64_result(task, campaign) if task.questions is Questions.BOTH else None,
+        float64=floats,
     )

@@ -12,6 +12,7 @@ from tests.keys import press_control_c
 
 from dpassay.arguments import UsageError
 from dpassay.claims import ExPost, PureDP, parse_claim
+from dpassay.properties.betting.evidence import CampaignEvidence
 from dpassay.properties.drawing.per_call import per_call
 from dpassay.properties.drawing.target import describe_target, load_target
 from dpassay.properties.hunting import black_box
@@ -366,3 +367,30 @@ def test_a_delta_that_is_the_rounding_of_the_claim_is_shown_as_none() -> None:
     assert "delta >= 0 (delta at epsilon 1)" in str(tiny)
     assert tiny.delta_lower == 1.4e-17
     assert "delta >= 1.4e-17" in str(replace(tiny, verdict=HuntVerdict.VIOLATED))
+
+
+def test_a_refutation_stands_when_later_calls_lose_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level holds for the first time at which the evidence suffices, whatever becomes of the bets afterwards."""
+    present, crossed_at = CampaignEvidence.log_value, list[int]()
+
+    def lost_afterwards(self: CampaignEvidence) -> float:
+        value, calls = present(self), sum(game.calls for _, game in self.played)
+        if value >= math.log(1e6) and not crossed_at:
+            crossed_at.append(calls)
+        return value if not crossed_at or calls == crossed_at[0] else 0.0
+
+    monkeypatch.setattr(CampaignEvidence, "log_value", lost_afterwards)
+
+    def exposed(data: Any, size: int, rng: np.random.Generator) -> Any:
+        return data[0] + rng.laplace(0, 0.1, size)
+
+    options: dict[str, Any] = {"trace": False, "shrink": False, "white_box": False, "isolate": False}
+    result = hunt(exposed, "pure:1", "vector:size=1,linf=1,integer,low=0,high=1", calls=4000, **options)
+    assert result.calls == 4000 > 2 * crossed_at[0]
+    assert result.verdict == "violated"
+    assert result.e_value_log10 >= 6
+    assert result.epsilon_lower is not None
+    assert result.epsilon_lower > 1
+    assert result.witness is not None
+    assert result.float64 is not None
+    assert result.float64.is_violated
