@@ -68,7 +68,7 @@ _SLOW = 0.01
 
 @dataclass(frozen=True)
 class _Refutation:
-    """What was known when the claim was refuted.
+    """The evidence at the moment at which the claim was refuted.
 
     The level holds for the first time at which the evidence suffices, whenever that is. Calls that sharpen the bounds
     afterwards may lose it: a bet that an outcome never occurs on one side is lost with the first that does.
