@@ -3,6 +3,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -394,3 +395,19 @@ def test_a_refutation_stands_when_later_calls_lose_the_evidence(monkeypatch: pyt
     assert result.witness is not None
     assert result.float64 is not None
     assert result.float64.is_violated
+
+
+@pytest.mark.parametrize(
+    ("apart", "blamed", "stands"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_a_refutation_falls_with_the_outcomes_that_it_rests_on(apart: bool, blamed: bool, stands: bool) -> None:
+    """Noise that the outcomes of a call share breaks the level, and rounding is no fault of the ideal mechanism."""
+    game = SimpleNamespace(is_about_rounding=False)
+    evidence = SimpleNamespace(log_value=lambda: 20.0, bounds=lambda alpha: {"epsilon": 2.0})
+    campaign: Any = SimpleNamespace(calls=100, evidence=evidence, best_game=lambda: game, draws_apart=False)
+    task: Any = SimpleNamespace(ideal_alpha=1e-6)
+    attribution: Any = SimpleNamespace(is_refuted=lambda _: True)
+    watch = black_box._Watch(task, attribution)
+    assert watch.look(campaign) is not None
+    campaign.draws_apart, game.is_about_rounding = apart, blamed
+    assert (watch.known(campaign) is not None) == stands
