@@ -1,5 +1,6 @@
 """Tables and summaries of findings."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
+from dpassay.properties.notions.bounds import interval_words, words_above, words_below
 
 __all__ = [
     "CHANGE_COLUMNS",
     "COLUMNS",
     "change_rows",
+    "figures",
     "power_words",
     "rows",
     "shown_witnesses",
@@ -22,6 +25,8 @@ __all__ = [
 
 COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
 _FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "failure_probability", "points")
+_DIGITS, _MOST_DIGITS = 6, 17
+"""Significant digits of a figure, and the most that tell two float64 apart."""
 CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 
@@ -81,7 +86,7 @@ def witness_lines(line: Assessment) -> str:
     told = [f"  left   {left}", f"  right  {right}", f"  event  {witness['event']}"]
     ends = [witness.get(side) for side in ("p_left", "p_right")]
     if all(isinstance(end, list | tuple) and None not in end for end in ends):
-        low, high = (f"[{_number(end[0])}, {_number(end[1])}]" for end in ends if end is not None)
+        low, high = (interval_words(end, _DIGITS) for end in ends if end is not None)
         told.append(f"  Pr[event | left] in {low}, Pr[event | right] in {high}")
     return "\n".join(told)
 
@@ -89,24 +94,55 @@ def witness_lines(line: Assessment) -> str:
 def _row(line: Assessment) -> dict[str, Any]:
     mark = "" if line.as_expected and line.expected is None else " (expected)" if line.as_expected else " (!)"
     detail = line.finding.detail if line.expected is None else f"{line.finding.detail} [{line.expected}]"
+    claimed, certified = figures(line.finding.claimed, line.finding.certified)
     return {
         "mechanism": line.mechanism,
         "law": line.law,
         "finding": f"{line.finding.kind}{mark}",
-        "claimed": line.finding.claimed,
-        "certified": line.finding.certified,
+        "claimed": claimed,
+        "certified": certified,
         "power": power_words(line.finding.power),
         "detail": detail,
     }
 
 
-def power_words(power: Mapping[str, Any] | None) -> str | None:
-    """Return the figures of the power of a finding as text.
+def figures(claimed: float | None, certified: float | None) -> tuple[str | None, str | None]:
+    """Return the claimed and the certified number as text, with as many digits as tell them apart, 6 if they are equal.
+
+    The certified number is rounded towards the claimed one, so that the text claims no more than is certified.
 
     Examples
     --------
-    >>> power_words({"epsilon": 1.25, "weakness": 0.5})
-    'epsilon 1.25'
+    >>> figures(0.5, 0.6666666666)
+    ('0.5', '0.666666')
+    >>> figures(1.0, 1.00000012345), figures(None, 0.25)
+    (('1', '1.0000001'), (None, '0.25'))
+    """
+    if claimed is None or certified is None:
+        return _text(claimed), _text(certified)
+    rounded = words_below if certified > claimed else words_above
+    first, *longer = (
+        (f"{claimed:.{digits}g}", rounded(certified, digits)) for digits in range(_DIGITS, _MOST_DIGITS + 1)
+    )
+    return next((pair for pair in (first, *longer) if _in_order(claimed, certified, pair)), first)
+
+
+def _in_order(claimed: float, certified: float, words: tuple[str, str]) -> bool:
+    stated, bound = map(float, words)
+    return (claimed < certified) == (stated < bound) and (claimed > certified) == (stated > bound)
+
+
+def _text(value: float | None) -> str | None:
+    return None if value is None else f"{value:.{_DIGITS}g}"
+
+
+def power_words(power: Mapping[str, Any] | None) -> str | None:
+    """Return the figures of the power of a finding as text, rounded up: a smaller fault might have been missed.
+
+    Examples
+    --------
+    >>> power_words({"epsilon": 1.25, "weakness": 0.5}), power_words({"delta": 0.00123412})
+    ('epsilon 1.25', 'delta 0.001235')
     """
     if power is None:
         return None
@@ -115,7 +151,7 @@ def power_words(power: Mapping[str, Any] | None) -> str | None:
 
 
 def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return words_above(value, 4) if isinstance(value, float) else str(value)
 
 
 def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
