@@ -1,6 +1,5 @@
 """Tables and summaries of findings."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -107,7 +106,7 @@ def _row(line: Assessment) -> dict[str, Any]:
 
 
 def figures(claimed: float | None, certified: float | None) -> tuple[str | None, str | None]:
-    """Return the claimed and the certified number as text, with as many digits as tell them apart, 6 if they are equal.
+    """Return the claimed and the certified number as text, with the digits that tell them apart, 6 at least.
 
     The certified number is rounded towards the claimed one, so that the text claims no more than is certified.
 

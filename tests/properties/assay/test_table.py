@@ -12,9 +12,11 @@ NUMBERS = st.floats(0.0, 1e6)
 @given(NUMBERS, NUMBERS)
 def test_certified_number_is_rounded_towards_the_claimed_one(claimed: float, certified: float) -> None:
     stated, bound = map(float, figures(claimed, certified))  # type: ignore[arg-type]
-    assert stated == pytest.approx(claimed, rel=5e-6) and bound == pytest.approx(certified, rel=1e-5)
+    assert stated == pytest.approx(claimed, rel=5e-6)
+    assert bound == pytest.approx(certified, rel=1e-5)
     assert bound <= certified if certified > claimed else bound >= certified
-    assert (stated < bound) == (claimed < certified) and (stated > bound) == (claimed > certified)
+    assert (stated < bound) == (claimed < certified)
+    assert (stated > bound) == (claimed > certified)
 
 
 @pytest.mark.parametrize(
