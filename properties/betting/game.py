@@ -154,6 +154,7 @@ class PairGame:
         self.groups: list[NDArray[np.intp]] = []
         self.calls = 0
         self.failures = 0
+        self._sides: set[bool] = set()
         self.unread: dict[str, str] = {}
         self.partly: dict[str, str] = {}
         self.blanks = 0
@@ -276,6 +277,11 @@ class PairGame:
         return self.failures == self.calls
 
     @property
+    def called_both(self) -> bool:
+        """Return whether both inputs were called: the side of each call is random."""
+        return len(self._sides) == 2
+
+    @property
     def sees_types(self) -> bool:
         """Return whether the type of an outcome is bet on: it is as soon as types differ."""
         return len(self._types) > 1
@@ -345,6 +351,7 @@ class PairGame:
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
         self.failures += failures
+        self._sides.update(np.unique(is_left).tolist())
         self.unread |= outcomes.unread
         self.partly |= outcomes.partly
         self.blanks += outcomes.blanks

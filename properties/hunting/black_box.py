@@ -37,6 +37,7 @@ from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
     CONSTANT_OUTCOME,
     ROUNDING_EVERYWHERE,
+    every_call_raised,
     is_one_exception,
     only_outcome,
     raise_exception_of,
@@ -275,7 +276,7 @@ def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
 def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:
     """Raise `EveryCallRaisesError` if no call of any game returned."""
     played = [game for game in campaign.games if game.calls]
-    if all(game.only_failures for game in played):
+    if every_call_raised(played):
         ask(sampler, raise_exception_of, played[0].left)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ROUNDING_EVERYWHERE",
     "SAME_OUTCOME",
     "EveryCallRaisesError",
+    "every_call_raised",
     "exception_of",
     "is_one_exception",
     "notes_on_calls",
@@ -56,9 +57,18 @@ def only_outcome(games: Sequence[PairGame]) -> tuple[Hashable] | None:
     return (seen[0].atoms()[0],)
 
 
+def every_call_raised(games: Sequence[PairGame]) -> bool:
+    """Return whether every call of these games raised, on both inputs of a pair.
+
+    The first calls of a pair may all fall on one input; where that one raises and the other does not, the target has
+    an outcome that tells them apart, and no mistake to mend.
+    """
+    return all(game.calls and game.only_failures for game in games) and any(game.called_both for game in games)
+
+
 def is_one_exception(games: Sequence[PairGame]) -> bool:
     """Return whether every call of these games raised, always the same exception."""
-    if not all(game.calls and game.only_failures for game in games):
+    if not every_call_raised(games):
         return False
     return len({atom for game in games for outcomes, _ in game.archive for atom in outcomes.atoms()}) <= 1
 
