@@ -14,44 +14,18 @@ from autodp_formulas import (
 )
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.counted_target import CountedTarget, EndlessSearchError
 from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["analytic_sigma", "relations", "searches"]
 
-_MOST_COMPARISONS = 10_000
-"""The analytic calibrator compares its delta some forty times, unless its search has no end."""
-
-
-class EndlessSearchError(ValueError):
-    """The library compares its target again and again."""
-
-
-class _Target(float):
-    """A delta that is compared a limited number of times."""
-
-    __array_ufunc__ = None  # numbers of numpy leave the comparison to this class
-    left = _MOST_COMPARISONS
-
-    def _compared(self):
-        self.left -= 1
-        if self.left < 0:
-            raise EndlessSearchError(f"the target was compared {_MOST_COMPARISONS} times")
-        return float(self)
-
-    def __rsub__(self, other):
-        return float(other) - self._compared()
-
-    def __le__(self, other):
-        return self._compared() <= float(other)
-
-    def __ge__(self, other):
-        return self._compared() >= float(other)
-
 
 def analytic_sigma(epsilon, delta):
     """Return the noise of the analytic calibrator; a search without an end raises `EndlessSearchError`."""
-    made = calibrator_zoo.ana_gaussian_calibrator()(mechanism_zoo.ExactGaussianMechanism, epsilon, _Target(delta))
+    made = calibrator_zoo.ana_gaussian_calibrator()(
+        mechanism_zoo.ExactGaussianMechanism, epsilon, CountedTarget(delta)
+    )
     return float(made.params["sigma"])
 
 

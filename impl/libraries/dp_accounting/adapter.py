@@ -16,6 +16,7 @@ from dp_accounting_losses import loss_relations
 from dp_accounting_more import identities, more_answers, more_refusals
 from dp_accounting_pmfs import pmf_relations
 from dp_accounting_refusals import further_refusals
+from dp_accounting_searches import search_relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -216,7 +217,7 @@ def _others():
         "accountant.get_smallest_gaussian_noise",
         "gaussian_sigma",
         _smallest_noise,
-        domain={"epsilon": (1e-8, 700.0)},  # at 1e-9 the search of the library does not end
+        domain={"epsilon": (1e-8, 700.0)},  # the search for larger noise does not end: `searches for noise`
     )
     yield Answer(
         "calibrate_dp_mechanism, sampled",
@@ -333,7 +334,7 @@ def _exists(case):
 def _relations():
     """Yield the relations, for releases that have every event: 0.6 and later."""
     if hasattr(dp, "get_epsilon_gaussian"):
-        for group in (loss_relations, pmf_relations, event_relations):
+        for group in (loss_relations, pmf_relations, event_relations, search_relations):
             yield from group()
 
 

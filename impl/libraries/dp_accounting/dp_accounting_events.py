@@ -11,7 +11,6 @@ import math
 import dp_accounting as dp
 import numpy as np
 from dp_accounting import mechanism_calibration, pld, rdp
-from dp_accounting.pld import accountant as composition
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
 from scipy import optimize, special
 
@@ -469,32 +468,6 @@ def _calibrated_rates(random):
         yield f"{words}, epsilon at a larger rate", epsilon, epsilon_of(sampled(rate + 2 * tolerance)), math.inf
 
 
-def _smallest_noise(random):
-    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3)
-    count, sensitivity = random.randint(1, 4), random.uniform(0.4, 3)
-    target = pld.common.DifferentialPrivacyParameters(epsilon, delta)
-    sigma = composition.get_smallest_gaussian_noise(target, count, sensitivity)
-    words = f"get_smallest_gaussian_noise({epsilon!r}, {delta!r}, {count}, {sensitivity!r})"
-    one = sigma / sensitivity / math.sqrt(count)
-    yield f"{words}, delta", 0.0, gaussian_delta(one, epsilon), delta * (1 + 1e-6)
-    yield f"{words}, delta with less noise", delta, gaussian_delta(one * 0.99, epsilon), 1.0
-    pure = pld.common.DifferentialPrivacyParameters(epsilon, 0.0)
-    scale = composition.get_smallest_laplace_noise(pure, count, sensitivity)
-    # within a tolerance of the search
-    yield (
-        f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})",
-        *(count * sensitivity / epsilon * factor if factor else scale for factor in (1 - 1e-3, None, 1.1)),
-    )
-    part = delta / (2 * count)
-    single = pld.common.DifferentialPrivacyParameters(epsilon / count, part)
-    total = composition.advanced_composition(single, count, delta)
-    yield "advanced composition costs at most the sum", 0.0, total, epsilon * (1 + 1e-9)
-    back = composition.get_smallest_epsilon_from_advanced_composition(
-        pld.common.DifferentialPrivacyParameters(total, delta), count, part
-    )
-    yield "advanced composition is inverted", epsilon / count * (1 - 1e-6), back, epsilon / count * (1 + 1e-2)
-
-
 def event_relations():
     """Yield the relations."""
     np.seterr(all="ignore")
@@ -525,6 +498,5 @@ def event_relations():
             "a parameter meets its target and is no larger": _calibrations,
             "a rate meets its target and is no smaller": _calibrated_rates,
             "a bisection ends on the safe side": _bisections,
-            "the smallest noise suffices": _smallest_noise,
         },
     )

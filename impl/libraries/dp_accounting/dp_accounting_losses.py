@@ -327,13 +327,18 @@ def _enclosed(words, losses, pairs, levels, *, pessimistic=True, lost=0.0):
             )
 
 
-def _mixtures(random):
-    noise = _Gaussian(random.uniform(0.6, 3))
+def _mixed(random):
+    """Return three shifts, of which the first may be none, and their probabilities."""
     shifts = sorted(random.uniform(0, 3) for _ in range(3))
     weights = [random.uniform(0.1, 1) for _ in shifts]
     chances = [weight / sum(weights) for weight in weights]
     chances[-1] = 1 - sum(chances[:-1])
-    shifts[0] = random.choice([0.0, shifts[0]])
+    return [random.choice([0.0, shifts[0]]), *shifts[1:]], chances
+
+
+def _mixtures(random):
+    noise = _Gaussian(random.uniform(0.6, 3))
+    shifts, chances = _mixed(random)
     still = ((0.0,), (1.0,))
     pairs = [
         _Pair(noise, still, (shifts, chances)),
@@ -354,17 +359,30 @@ def _mixtures(random):
         for level, found in zip(levels, loss.get_delta_for_epsilon(levels)):
             # its inverse is searched for, up to 1e-6 on the line
             yield (f"{words}.get_delta_for_epsilon({level!r})", *_near(float(found), pair.delta(level), 1e-5))
-    for dots, pessimistic in ((True, True), (False, True), (False, False)):
+    yield from _mixtures_on_a_grid(random, noise.scale, shifts, chances, ((True, True),))
+
+
+def _mixtures_on_a_grid(random, scale, shifts, chances, ways):
+    """Check the curves of a mixture on a grid, with connected dots or without, pessimistic or optimistic."""
+    noise, still = _Gaussian(scale), ((0.0,), (1.0,))
+    pairs = [_Pair(noise, still, (shifts, chances)), _Pair(noise, ([-shift for shift in shifts], chances), still)]
+    for dots, pessimistic in ways:
         losses = _distributions.from_mixture_gaussian_mechanism(
-            noise.scale,
+            scale,
             shifts,
             chances,
             pessimistic_estimate=pessimistic,
             value_discretization_interval=_INTERVAL,
             use_connect_dots=dots,
         )
-        words = f"from_mixture_gaussian_mechanism{arguments}, {dots}, {pessimistic}"
+        words = f"from_mixture_gaussian_mechanism({scale!r}, {shifts!r}, {chances!r}), {dots}, {pessimistic}"
         yield from _enclosed(words, losses, pairs, _levels(random), pessimistic=pessimistic, lost=1e-6)
+
+
+def _mixtures_without_dots(random):
+    """Check mixtures of shifts without connected dots, one of them always the same."""
+    for scale, shifts, chances in ((1.0, [0.5, 1.5, 3.0], [0.4, 0.4, 0.2]), (random.uniform(0.6, 3), *_mixed(random))):
+        yield from _mixtures_on_a_grid(random, scale, shifts, chances, ((False, True), (False, False)))
 
 
 def _truncated_batches(random):
@@ -436,6 +454,7 @@ def loss_relations():
         "privacy_loss_distribution, exact pairs",
         {
             "a mixture of shifts has the delta of its densities": _mixtures,
+            "so it has without connected dots": _mixtures_without_dots,
             "a truncated batch costs a displaced record": _truncated_batches,
             "a replaced record moves both distributions": _replaced,
         },

@@ -1,0 +1,69 @@
+"""Exact relations of the searches of dp-accounting for the smallest noise and for the parts of a composition.
+
+Noise is proportional to the sensitivity, so both are drawn far from 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dp_accounting import pld
+from dp_accounting.pld import accountant as composition
+
+from dpassay.adapter import Relations
+from dpassay.impl.libraries.counted_target import CountedTarget, EndlessSearchError
+from dpassay.impl.libraries.references import gaussian_delta
+from dpassay.impl.libraries.refusing import raises
+
+__all__ = ["search_relations"]
+
+_TOLERANCE = 1e-7
+"""The documented tolerance of the searches, in units of the noise."""
+
+
+def _target(epsilon, delta):
+    return pld.common.DifferentialPrivacyParameters(epsilon, delta)
+
+
+def _sensitivity(random):
+    return 10 ** random.uniform(-2, 5)
+
+
+def _smallest_noise(random):
+    """Check that the noise meets its target, and that less noise does not."""
+    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3)
+    count, sensitivity = random.randint(1, 4), _sensitivity(random)
+    sigma = composition.get_smallest_gaussian_noise(_target(epsilon, delta), count, sensitivity)
+    words = f"get_smallest_gaussian_noise({epsilon!r}, {delta!r}, {count}, {sensitivity!r})"
+    one = sigma / sensitivity / math.sqrt(count)
+    yield f"{words}, delta", 0.0, gaussian_delta(one, epsilon), delta * (1 + 1e-6)
+    yield f"{words}, delta with less noise", delta, gaussian_delta(one * 0.99, epsilon), 1.0
+    scale = composition.get_smallest_laplace_noise(_target(epsilon, 0.0), count, sensitivity)
+    least = count * sensitivity / epsilon
+    words = f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})"
+    yield words, least * (1 - 1e-9), scale, least * (1 + 1e-9) + 2 * _TOLERANCE
+
+
+def _parts(random):
+    """Check that advanced composition costs at most the sum of its parts, and that its inverse is one."""
+    epsilon, delta, count = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3), random.randint(1, 4)
+    part = delta / (2 * count)
+    total = composition.advanced_composition(_target(epsilon / count, part), count, delta)
+    yield "advanced composition costs at most the sum", 0.0, total, epsilon * (1 + 1e-9)
+    back = composition.get_smallest_epsilon_from_advanced_composition(_target(total, delta), count, part)
+    yield "advanced composition is inverted", epsilon / count * (1 - 1e-6), back, epsilon / count * (1 + 1e-2)
+
+
+def _ends():
+    """Return whether a search for noise of a standard deviation above 2**29 ends."""
+    target = _target(0.01, CountedTarget(1e-6))
+    return not raises(EndlessSearchError, lambda: composition.get_smallest_gaussian_noise(target, 1, 1e7))
+
+
+def search_relations():
+    """Yield the relations."""
+    yield Relations(
+        "searches for noise",
+        {"the smallest noise suffices": _smallest_noise, "advanced composition is inverted": _parts},
+        {"a search for large noise ends": _ends},
+    )
