@@ -214,14 +214,22 @@ def _answers():
         relative_error=_ROUNDING,
         account="BudgetAccountant.total",
     )
-    yield Answer(
-        "GaussianAnalytic, scale",
-        "gaussian_sigma",
-        lambda epsilon, delta: float(
-            mechanisms.GaussianAnalytic(epsilon=epsilon, delta=delta, sensitivity=1.0)._scale
-        ),
-        relative_error=_ROUNDING,
-    )
+    # rounding of (1 + erf) / 2 is an error in delta of up to 1.1e-16 exp(epsilon): the known findings stay apart
+    for name, domain, error in (
+        ("GaussianAnalytic, scale", {"epsilon": (1e-6, 5.0), "delta": (1e-9, 0.9)}, 2e-14),
+        ("GaussianAnalytic, scale, tiny delta", {"epsilon": (1e-6, 5.0), "delta": (1e-300, 1e-9)}, 0.0),
+        ("GaussianAnalytic, scale, large epsilon", {"epsilon": (5.0, 700.0)}, 0.0),
+    ):
+        yield Answer(
+            name,
+            "gaussian_sigma",
+            lambda epsilon, delta: float(
+                mechanisms.GaussianAnalytic(epsilon=epsilon, delta=delta, sensitivity=1.0)._scale
+            ),
+            domain=domain,
+            relative_error=_ROUNDING,
+            delta_error=error,
+        )
     yield Answer(
         "Gaussian, scale",
         "gaussian_sigma",
