@@ -183,7 +183,11 @@ def _truncated(random):
 
 
 def _means(random):
-    """Check the mean of losses on a wide domain."""
+    """Check the mean of losses on a wide domain.
+
+    The library integrates the distribution from the lower end to -0.1 in one piece, and may miss the part above its
+    least loss if that lies near -0.1. Its mean is then larger by that part, on the safe side.
+    """
     for kind in (_Sampled, _Gaussian, _Laplace):
         mechanism = kind(random)
         reach = 3 + 12 / getattr(mechanism, "sigma", 1.0)
@@ -191,7 +195,9 @@ def _means(random):
         ends = (max(mechanism.least, -reach), min(mechanism.most, reach))
         area, _ = integrate.quad(mechanism.cdf, *ends, limit=500, points=[0.0])
         exact = ends[1] - area
-        yield (f"{mechanism.words}, mean", *near(found, exact, 1e-5, 1e-5))
+        missed = integrate.quad(mechanism.cdf, mechanism.least, -0.1)[0] if -0.3 < mechanism.least < -0.1 else 0.0
+        low, value, high = near(found, exact, 1e-5, 1e-5)
+        yield f"{mechanism.words}, mean", low, value, high + missed
 
 
 # --- losses on a grid ---------------------------------------------------------------------------------------

@@ -254,21 +254,27 @@ def _gaussian_scale(epsilon, delta):
 
 
 def _answers():
-    wide = {"delta0": (1e-15, 1e-6)}
-    yield Answer("Odometer.spent", "approximate_composition_epsilon", _homogeneous, domain=wide)
+    # a bound with a logarithm that may be negative is a known finding: it is not where epsilon and the slack are at
+    # least and at most .05, and cannot hide another one there
+    usual = {"epsilon0": (0.05, 100.0), "delta": (1e-300, 0.05)}
+    tiny = {"epsilon0": (1e-6, 0.05), "delta": (1e-15, 0.5)}
+    for name, domain in (("Odometer.spent", usual), ("Odometer.spent, small epsilon", tiny)):
+        yield Answer(name, "approximate_composition_epsilon", _homogeneous, domain={"delta0": (1e-15, 1e-6), **domain})
     yield Answer(
         "Odometer.spent, large delta",
         "approximate_composition_epsilon",
         _homogeneous,
         # the deltas add up to less than a fifth: with a smaller total delta there is no answer
-        domain={"delta0": (1e-4, 3e-4), "count": (200, 700), "delta": (0.2, 0.5)},
+        domain={"delta0": (1e-4, 3e-4), "count": (200, 700), "delta": (0.2, 0.5), "epsilon0": (0.01, 100.0)},
         notes="the same figures where the deltas add up to much",
     )
-    yield Answer(
-        "Odometer.spent, pure",
-        "pure_composition_epsilon",
-        lambda epsilon0, count, delta: _homogeneous(epsilon0, 0.0, count, delta),
-    )
+    for name, domain in (("Odometer.spent, pure", usual), ("Odometer.spent, pure, small epsilon", tiny)):
+        yield Answer(
+            name,
+            "pure_composition_epsilon",
+            lambda epsilon0, count, delta: _homogeneous(epsilon0, 0.0, count, delta),
+            domain=domain,
+        )
     yield Answer("OdometerHeterogeneous.spent", "heterogeneous_composition_epsilon", _heterogeneous)
     few = {"count": (1, 2), "epsilon0": (0.05, 3.0), "delta": (1e-12, 0.4)}
     for postprocess in (True, False):
