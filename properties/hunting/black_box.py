@@ -37,7 +37,6 @@ from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
     CONSTANT_OUTCOME,
     ROUNDING_EVERYWHERE,
-    every_call_raised,
     is_one_exception,
     only_outcome,
     raise_exception_of,
@@ -276,7 +275,7 @@ def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
 def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:
     """Raise `EveryCallRaisesError` if no call of any game returned."""
     played = [game for game in campaign.games if game.calls]
-    if every_call_raised(played):
+    if all(game.only_failures for game in played):
         ask(sampler, raise_exception_of, played[0].left)
 
 
