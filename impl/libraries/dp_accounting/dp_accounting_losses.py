@@ -336,14 +336,16 @@ def _mixed(random):
     return [random.choice([0.0, shifts[0]]), *shifts[1:]], chances
 
 
+def _mixture_pairs(noise, shifts, chances):
+    """Return the pairs of a mixture: the record is added, or removed."""
+    still = ((0.0,), (1.0,))
+    return [_Pair(noise, still, (shifts, chances)), _Pair(noise, ([-shift for shift in shifts], chances), still)]
+
+
 def _mixtures(random):
     noise = _Gaussian(random.uniform(0.6, 3))
     shifts, chances = _mixed(random)
-    still = ((0.0,), (1.0,))
-    pairs = [
-        _Pair(noise, still, (shifts, chances)),
-        _Pair(noise, ([-shift for shift in shifts], chances), still),
-    ]
+    pairs = _mixture_pairs(noise, shifts, chances)
     arguments = f"({noise.scale!r}, {shifts!r}, {chances!r})"
     for way, pair in zip((_Way.ADD, _Way.REMOVE), pairs):
         loss = mechanisms.MixtureGaussianPrivacyLoss(noise.scale, shifts, chances, adjacency_type=way)
@@ -364,8 +366,7 @@ def _mixtures(random):
 
 def _mixtures_on_a_grid(random, scale, shifts, chances, ways):
     """Check the curves of a mixture on a grid, with connected dots or without, pessimistic or optimistic."""
-    noise, still = _Gaussian(scale), ((0.0,), (1.0,))
-    pairs = [_Pair(noise, still, (shifts, chances)), _Pair(noise, ([-shift for shift in shifts], chances), still)]
+    pairs = _mixture_pairs(_Gaussian(scale), shifts, chances)
     for dots, pessimistic in ways:
         losses = _distributions.from_mixture_gaussian_mechanism(
             scale,
@@ -454,7 +455,7 @@ def loss_relations():
         "privacy_loss_distribution, exact pairs",
         {
             "a mixture of shifts has the delta of its densities": _mixtures,
-            "so it has without connected dots": _mixtures_without_dots,
+            "a mixture of shifts without connected dots has the delta of its densities": _mixtures_without_dots,
             "a truncated batch costs a displaced record": _truncated_batches,
             "a replaced record moves both distributions": _replaced,
         },
