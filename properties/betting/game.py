@@ -154,7 +154,7 @@ class PairGame:
         self.groups: list[NDArray[np.intp]] = []
         self.calls = 0
         self.failures = 0
-        self._sides: set[bool] = set()
+        self._left_calls = 0
         self.unread: dict[str, str] = {}
         self.partly: dict[str, str] = {}
         self.blanks = 0
@@ -218,6 +218,7 @@ class PairGame:
     def enter(self, batch: Batch, results: list[Outcomes | None]) -> None:
         """Settle the bets on a batch, then let the learners see it; on the first one that returns none are made."""
         self.calls += batch.calls
+        self._left_calls += int(np.count_nonzero(batch.is_left))
         kept = KEPT * batch.calls / self.calls
         if any(result is None for result in results):
             self.failures += batch.calls
@@ -279,7 +280,7 @@ class PairGame:
     @property
     def called_both(self) -> bool:
         """Return whether both inputs were called: the side of each call is random."""
-        return len(self._sides) == 2
+        return 0 < self._left_calls < self.calls
 
     @property
     def sees_types(self) -> bool:
@@ -351,7 +352,6 @@ class PairGame:
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
         self.failures += failures
-        self._sides.update(np.unique(is_left).tolist())
         self.unread |= outcomes.unread
         self.partly |= outcomes.partly
         self.blanks += outcomes.blanks
