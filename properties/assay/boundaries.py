@@ -44,12 +44,12 @@ def boundary_pairs(relation: NeighbourRelation, *, seed: int, limit: int) -> lis
     first = list(range(min(len(candidates), limit // 2)))
     found: dict[tuple[bytes, bytes], Pair] = {}
     for index in [*first, *order.tolist()]:
+        if len(found) >= limit:
+            break
         left, right = candidates[index]
         key = (left.tobytes(), right.tobytes())
         if key[0] != key[1] and key not in found and are_neighbours(relation, left, right):
             found[key] = (left, right)
-        if len(found) >= limit:
-            break
     return list(found.values())
 
 

@@ -96,16 +96,18 @@ class CheckState:
 
 def in_round(check: Check, number: int, depth: int) -> Check:
     """Return a check as it runs in a round: with its part of the level, fresh random numbers and its depth."""
-    settings = check.settings
+    settings, alpha = check.settings, check.settings.alpha / 2 ** (number + 1)
     return replace(
         check,
+        least=replace(check.least, alpha=alpha) if check.least is not None and number == 0 else None,
         settings=replace(
             settings,
-            alpha=settings.alpha / 2 ** (number + 1),
+            alpha=alpha,
             seed=settings.seed if number == 0 else seed_of(settings.seed, str(number)),
             calls=settings.calls * depth,
             pairs=min(settings.pairs * depth, MOST_SAMPLED_PAIRS),
             depth=depth,
+            surplus=max(1, settings.pairs * depth // MOST_SAMPLED_PAIRS),
         ),
     )
 

@@ -5,10 +5,12 @@ import math
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from statistics import fmean
 from types import FrameType
 
 import joblib
@@ -44,6 +46,43 @@ _CHUNK = 16
 _SHARE, _LEAST_SHARE = 1.5, 1.0
 """Equal parts of the time left that a computed check of the first round has at most, and seconds that it has at least:
 the time is for all checks, and a computed one passes with the points that it had, and is repeated if time is left."""
+
+
+_KNOWN = 4
+"""Checks after which the mean time is known well enough."""
+
+
+class _Pace:
+    """Tells whether the checks that draw can all be asked at their depth in the time that is left.
+
+    Parameters
+    ----------
+    checks : sequence of Check
+        All checks, in the order in which they start.
+    wished : float
+        When all checks should have been asked, on the clock of `time.time`.
+    processes : int
+        Number of processes.
+    """
+
+    def __init__(self, checks: Sequence[Check], wished: float, processes: int) -> None:
+        self._wished, self._processes = wished, processes
+        self._seconds: dict[str, list[float]] = {}
+        self._names = [check.law.name if check.least is not None else None for check in checks]
+
+    def note(self, result: CheckResult) -> None:
+        """Take account of a result; only those at the whole depth tell how long it takes."""
+        if result.check.least is not None:
+            self._seconds.setdefault(result.check.law.name, []).append(result.seconds)
+
+    def is_behind(self, place: int) -> bool:
+        """Return whether the time is too short for a check and all later ones, given its place."""
+        noted = [seconds for each in self._seconds.values() for seconds in each]
+        if len(noted) < _KNOWN:
+            return False
+        later = Counter(name for name in self._names[place:] if name is not None)
+        expected = sum(number * fmean(self._seconds.get(name, noted)) for name, number in later.items())
+        return expected / self._processes > self._wished - time.time()
 
 
 @dataclass(frozen=True)
@@ -133,25 +172,32 @@ def run_checks(
     unhurried : collection of (mechanism, law)
         Checks that have their whole limit, since they must show a finding that is expected.
     """
+    pace = _Pace(checks, limits.wished, processes)
 
-    def limits_of(place: int, check: Check) -> Budget:
-        is_unhurried = (check.mechanism, check.law.name) in unhurried
-        return limits if is_unhurried else limits.shared(len(checks) - place, processes)
+    def started(place: int, check: Check) -> tuple[Check, Budget]:
+        if (check.mechanism, check.law.name) in unhurried:
+            return check, limits
+        if check.least is not None and pace.is_behind(place):
+            check = replace(check, settings=check.least, least=None)
+        return check, limits.shared(len(checks) - place, processes)
 
     if processes == 1 and backend == "loky":
-        yield from _run_here(target, checks, limits_of)
+        results = _run_here(target, checks, started)
     else:
-        yield from _run_elsewhere(target, checks, limits_of, processes, backend)
+        results = _run_elsewhere(target, checks, started, processes, backend)
+    for result in results:
+        pace.note(result)
+        yield result
 
 
-_LimitsOf = Callable[[int, Check], Budget]
-"""Returns the limits of a check by its place; it is asked when the check is about to start."""
+_Started = Callable[[int, Check], tuple[Check, Budget]]
+"""Returns a check as it runs, and its limits, by its place; it is asked when the check is about to start."""
 
 
-def _run_here(target: Target, checks: Sequence[Check], limits_of: _LimitsOf) -> Iterator[CheckResult]:
+def _run_here(target: Target, checks: Sequence[Check], started: _Started) -> Iterator[CheckResult]:
     with _interruptions() as noticed:
         for place, check in enumerate(checks):
-            result = run_check(target, check, limits_of(place, check))
+            result = run_check(target, *started(place, check))
             if not noticed or result.finding.kind not in FINE:  # an interrupted check is not a pass
                 yield result
             if noticed:  # a hunt that is interrupted returns normally
@@ -178,7 +224,7 @@ def _interruptions() -> Iterator[list[int]]:
 
 
 def _run_elsewhere(
-    target: Target, checks: Sequence[Check], limits_of: _LimitsOf, processes: int, backend: str
+    target: Target, checks: Sequence[Check], started: _Started, processes: int, backend: str
 ) -> Iterator[CheckResult]:
     done = 0
     try:
@@ -188,9 +234,7 @@ def _run_elsewhere(
                 n_jobs=processes, batch_size=1, return_as="list" if backend == "ray" else "generator"
             )
             begun = itertools.count(done)
-            for result in pool(
-                joblib.delayed(run_check)(target, check, limits_of(next(begun), check)) for check in chunk
-            ):
+            for result in pool(joblib.delayed(run_check)(target, *started(next(begun), check)) for check in chunk):
                 done += 1
                 yield result
     except BrokenExecutor as error:
@@ -226,7 +270,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
             FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
         )
     end = time.perf_counter()
-    is_cut = time.time() >= limits.deadline or (end - began >= left and not losses)
+    is_cut = time.time() >= limits.deadline or (end - began >= left and not losses) or check.settings.is_least
     is_open = finding.kind is FindingKind.UNDECIDED  # what it leaves undecided was not run at its depth
     return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - start, losses)
 

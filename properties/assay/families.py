@@ -46,22 +46,22 @@ class Asking:
         samples at the last of them. Otherwise the parameters share the level and the time.
     saves_calls : bool
         Whether as few outcomes are drawn as a test of the claim needs.
-    calls : int, optional
-        Number of outcomes at each parameter, unless the adapter states one.
+    asks_adapter : bool
+        Whether the number of outcomes that the adapter states, if any, holds also where it is larger than the limit.
     """
 
     corners: int
     draws: int
     shrinks: bool = False
     saves_calls: bool = False
-    calls: int | None = None
+    asks_adapter: bool = False
 
 
 COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True)
 """A law that computes: more draws take the time of other cases."""
 
-FITTED = Asking(corners=2, draws=2, calls=4000)
-"""The fit of a distribution that is known: these outcomes detect a total variation of about 1/8."""
+FITTED = Asking(corners=2, draws=2, asks_adapter=True)
+"""The fit of a distribution that is known."""
 
 SAMPLED = Asking(corners=2, draws=0, saves_calls=True)
 """A law that samples: at each parameter a hunt must draw enough not to be weak."""
@@ -171,13 +171,20 @@ class _Series:
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
         """Return the settings with as few calls as are enough, or, for a fit, as many as the adapter states."""
-        own, asking = member.description["calls"], self._asking
-        if asking.calls is not None:
-            return replace(self._settings, calls=min(asking.calls, self._settings.calls) if own is None else own)
+        own = member.description["calls"]
+        if own is not None and self._asking.asks_adapter and not self._settings.is_least:
+            return replace(self._settings, calls=own)
         limits = [self._settings.calls, own]
-        if asking.saves_calls:
-            limits.append(sufficient_calls(member.claims[0], self._settings.alpha, pairs=MOST_SAMPLED_PAIRS))
+        if self._asking.saves_calls:
+            limits.append(self._enough_for(member))
         return replace(self._settings, calls=min(limit for limit in limits if limit is not None))
+
+    def _enough_for(self, member: RemoteMechanism) -> int | None:
+        """Return the calls that a hunt needs, on the most pairs unless the time is short."""
+        settings = self._settings
+        pairs = settings.pairs if settings.is_least else MOST_SAMPLED_PAIRS
+        enough = sufficient_calls(member.claims[0], settings.alpha, pairs=pairs)
+        return None if enough is None else enough * settings.surplus
 
     def confirm(self, settings: Settings) -> None:
         """Ask the law again, with samples, at the parameters of the last fault."""

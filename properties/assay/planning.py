@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import (
@@ -21,7 +22,7 @@ from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
 from dpassay.properties.assay.questions import QUESTIONS
-from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
+from dpassay.properties.assay.sufficiency import LEAST_CALLS, MOST_SAMPLED_PAIRS, sufficient_calls
 
 __all__ = [
     "DEFAULT_CALLS",
@@ -45,6 +46,9 @@ _PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 800, 200_000
 
 _FIT_CALLS = 4_000
 """Calls of a fit to a distribution: they detect a total variation of about 1/8, whatever the claim is."""
+
+_LEAST_FIT_CALLS = _FIT_CALLS // 2
+"""The same where the machine is slow: a test of several coordinates is not weak yet."""
 
 _FAMILY_CALLS = 2 * DEFAULT_CALLS
 """Calls at each parameter of a family at most: its laws draw as few as a test of the claim needs, and claims vary."""
@@ -109,6 +113,9 @@ class Check:
         Limits of the check; `seconds` is infinite until the run sets it.
     claim : str or None
         The claim of the case.
+    least : Settings, optional
+        Limits where the time is too short for `settings`: one pair, and as few calls as it needs; None for a check
+        that has no smaller depth.
     """
 
     mechanism: str
@@ -116,6 +123,7 @@ class Check:
     reason: str | None
     settings: Settings
     claim: str | None
+    least: Settings | None = None
 
 
 @dataclass(frozen=True)
@@ -193,22 +201,12 @@ def make_plan(
     sampled = sum(reason is None and law.sampled for _, law, reason in pairs)
     share = alpha / max(sampled, 1)
     depth = _Depth.of(sampled, calls)
-    checks = [
-        Check(
-            case.name,
-            one,
-            reason,
-            Settings(
-                share,
-                seed_of(seed, case.name, one.name),
-                depth.calls_of(case, one, share) if reason is None else depth.calls,
-                float("inf"),
-                pairs=depth.pairs,
-            ),
-            case.description.get("claim"),
-        )
-        for case, one, reason in pairs
-    ]
+    checks = []
+    for case, one, reason in pairs:
+        at_depth = partial(_settings, case, one, reason, share, seed_of(seed, case.name, one.name))
+        has_less = calls is None and reason is None and (one.hunts or one.place is Turn.FITTED)
+        least = at_depth(_LEAST_DEPTH) if has_less else None
+        checks.append(Check(case.name, one, reason, at_depth(depth), case.description.get("claim"), least))
     chosen = [check for check in checks if _chosen(check.mechanism, mechanism) and _chosen(check.law.name, law)]
     if not chosen:
         _complain_of_choice(
@@ -265,6 +263,8 @@ class _Depth:
     pairs: int
     calls: int
     given: bool
+    fit_calls: int = _FIT_CALLS
+    is_least: bool = False
 
     @classmethod
     def of(cls, sampled: int, calls: int | None) -> "_Depth":
@@ -278,13 +278,22 @@ class _Depth:
         """Return the calls of a law: at most the limit of the adapter, by default enough for the claim."""
         limit: int | None = case.description.get("calls")
         allowed = self.calls if self.given else _FAMILY_CALLS if isinstance(case, RemoteFamily) else DEFAULT_CALLS
-        if not self.given and law.place is Turn.FITTED and isinstance(case, RemoteMechanism):
-            allowed = _FIT_CALLS
+        if not self.given and law.place is Turn.FITTED:
+            allowed = self.fit_calls
         elif not self.given and law.sampled and isinstance(case, RemoteMechanism):
             enough = sufficient_calls(case.claims[0], alpha / 2, pairs=self.pairs)
             if enough is not None and (limit is not None or enough <= MOST_CALLS):
                 allowed = enough if case.description["slow"] else max(self.calls, enough)
         return allowed if limit is None else min(allowed, limit)
+
+
+_LEAST_DEPTH = _Depth(1, LEAST_CALLS, given=False, fit_calls=_LEAST_FIT_CALLS, is_least=True)
+"""The depth of checks for which the machine is too slow: no test is weak, but only one pair is looked at."""
+
+
+def _settings(case: RemoteCase, law: Law, reason: str | None, alpha: float, seed: int, depth: _Depth) -> Settings:
+    calls = depth.calls_of(case, law, alpha) if reason is None else depth.calls
+    return Settings(alpha, seed, calls, float("inf"), pairs=depth.pairs, is_least=depth.is_least)
 
 
 def seed_of(seed: int, *names: str) -> int:

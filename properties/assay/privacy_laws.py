@@ -88,6 +88,7 @@ def run_hunt(
         settings.seconds,
         own_claim=True,
         questions=questions,
+        begins_small=not settings.is_least,
     )
     return sample_pairs(task, sampler if sampler is not None else case.sampler, pairs)
 
@@ -229,7 +230,7 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     places = range(min(width, MOST_COORDINATES))
     ends = []
     for place in places:
-        pairs = _pairs_moving(case.neighbours, place, width, settings.seed)
+        pairs = _pairs_moving(case.neighbours, place, width, settings)
         share = _share_of_coordinate(case, settings, len(places), len(pairs))
         result = run_hunt(case, share, pairs, questions=Questions.VALUES, sampler=_Marginal(case, place))
         ends.append(finding_of_hunt(case, share, result, f", coordinate {place}"))
@@ -307,9 +308,9 @@ def _part(row: Any, place: int) -> Any:
     return row[place] if isinstance(row, (tuple, list, np.ndarray)) and len(row) > place else row
 
 
-def _pairs_moving(relation: NeighbourRelation, place: int, width: int, seed: int) -> list[Pair]:
+def _pairs_moving(relation: NeighbourRelation, place: int, width: int, settings: Settings) -> list[Pair]:
     """Return pairs that change one coordinate only, if the input has it, and a few designed pairs."""
-    designed = adversarial_pairs(relation, seed=seed, limit=4)
+    designed = adversarial_pairs(relation, seed=settings.seed, limit=min(4, settings.pairs))
     if not isinstance(relation, VectorNeighbours) or relation.size != width:
         return designed
     step, alone = relation.largest_step, list[Pair]()
@@ -322,7 +323,7 @@ def _pairs_moving(relation: NeighbourRelation, place: int, width: int, seed: int
             right[place] += sign * step
             if are_neighbours(relation, left, right):
                 alone.append((left, right))
-    return [*alone[:2], *designed]
+    return [*alone[:2], *designed][: settings.pairs]
 
 
 _HUNTS = (

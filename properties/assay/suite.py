@@ -1,8 +1,9 @@
 """The suite: runs the checks of a plan, first all at their least depth, then deeper ones in the time that is left.
 
 The first round depends on the seed, the level and the calls, not on the selection of mechanisms and laws or the number
-of processes; only a computed check that takes more than its part of the time is cut short. Further rounds depend on
-the time; the power of a finding says how deep they went.
+of processes. Where the time is too short for it, a computed check that takes more than its part is cut short, and
+sampled ones are asked at the least depth at which they are not weak: on one pair instead of several. Further
+rounds depend on the time; the power of a finding says how deep they went.
 """
 
 import math

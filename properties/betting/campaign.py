@@ -109,6 +109,9 @@ class Campaign:
         turn out to share noise, and then begins anew: what was won before is not evidence.
     makes_many : bool
         Whether a call takes as long for one outcome as for many: see `PairGame`.
+    begins_small : bool
+        Whether the first batches on few pairs are small, so that gross violations show within some dozens of calls;
+        every batch takes time, however small it is.
 
     Raises
     ------
@@ -128,12 +131,13 @@ class Campaign:
         apart: bool = False,
         low_order: LowOrder = "none",
         makes_many: bool = False,
+        begins_small: bool = True,
     ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
         self._seed, self._ignored, self.draws_apart, self._low_order = seed, ignored, apart, low_order
-        self._makes_many = makes_many
+        self._makes_many, self._begins_small = makes_many, begins_small
         first_further = None if further is None else next(further, None)
         at_once = len(pairs) if first_further is None else _TOGETHER
         self._compares = len(pairs) > 1 or first_further is not None
@@ -328,12 +332,12 @@ class Campaign:
     def _next_size(self, game: PairGame) -> int:
         """Return half of the calls so far: the learners never lag behind by more than a third.
 
-        On few pairs batches begin small: gross violations show within some dozens of calls. A target that makes many
+        On few pairs batches begin small, if wanted: see `Campaign`. A target that makes many
         outcomes in the time of one is asked for more at once.
         """
         if self._makes_many and game.calls > FIRST_BATCH:
             return min(2 * game.calls, game.largest_batch)
-        if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
+        if self._begins_small and len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
             return max(_SMALLEST_BATCH, game.calls // _SLOW_GROWTH)
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
         return max(FIRST_BATCH, min(wanted, game.largest_batch))

@@ -169,6 +169,7 @@ def sample_pairs(
         nearby=partial(nearby_pairs, task.neighbours, seed=task.seed),
         low_order=task.low_order,
         makes_many=ask(sampler, makes_many),
+        begins_small=task.begins_small,
     )
     name = task.target if isinstance(task.target, str) else None
     attribution = Attribution(task, sampler, exactly)

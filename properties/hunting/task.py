@@ -75,6 +75,8 @@ class Task:
         The claim for one call, where it is another.
     float64 : Float64Policy
         As for `hunt`.
+    begins_small : bool
+        As for `Campaign`.
     began : float
         When the time of the budget begins, on the monotonic clock: now, unless stated otherwise.
     """
@@ -93,6 +95,7 @@ class Task:
     session: int = 1
     stated: Claim | None = None
     float64: Float64Policy = Float64Policy.WARN
+    begins_small: bool = True
     began: float = field(default_factory=time.monotonic, compare=False)
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ def test_boundary_pairs_are_neighbours(words: str) -> None:
     assert pairs
     assert all(are_neighbours(relation, *pair) and not np.array_equal(*pair) for pair in pairs)
     assert len({(left.tobytes(), right.tobytes()) for left, right in pairs}) == len(pairs)
+    assert [len(boundary_pairs(relation, seed=0, limit=limit)) for limit in range(2)] == [0, 1]
     again = boundary_pairs(relation, seed=0, limit=40)
     assert all(
         np.array_equal(a, b) for one, two in zip(pairs, again, strict=True) for a, b in zip(one, two, strict=True)

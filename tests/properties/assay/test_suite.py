@@ -202,6 +202,41 @@ def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expec
     assert replace(first, wished=math.inf).shared(48, 1).left(law) == 5.0
 
 
+def hunting(seconds: float, seen: dict[str, bool]) -> Law:
+    """Return a law that hunts, takes time at its whole depth only, and decides nothing at the least depth."""
+
+    def ask(case: RemoteCase, settings: Settings) -> Finding:
+        seen[case.name] = settings.is_least
+        time.sleep(0.0 if settings.is_least else seconds)
+        kind = FindingKind.UNDECIDED if settings.is_least else FindingKind.OK
+        return Finding(kind, "drawn", calls=settings.calls, power=POINT)
+
+    return Law("hunts", "Nothing.", lambda case: None, ask, hunts=True, deepens=False)
+
+
+def test_where_the_time_is_too_short_for_all_checks_each_has_the_least_depth(some: Target) -> None:
+    """What is undecided at that depth was not run; a check that must show a failure keeps its depth."""
+    seen: dict[str, bool] = {}
+    plan = make_plan(some, [hunting(0.5, seen)])
+    wanted = [check.mechanism for check in plan.checks if check.least is not None][-1]
+    found = kinds(run_plan(plan, budget=2.2, overrun=50.0, wanted=lambda _: {(wanted, "hunts")}))
+    places = list(seen)
+    assert len(places) == len(SOME) - 1  # one cannot be described
+    assert not any(seen[name] for name in [*places[:4], wanted])
+    assert all(seen[name] for name in places[4:-1])
+    assert {found[name, "hunts"] for name in places[4:-1]} == {"not run"}
+    assert found[wanted, "hunts"] == "ok"
+
+
+@pytest.mark.parametrize(("calls", "budget"), [(None, 1000.0), (10, 2.2)])
+def test_with_enough_time_or_a_number_of_calls_checks_keep_their_depth(
+    some: Target, calls: int | None, budget: float
+) -> None:
+    seen: dict[str, bool] = {}
+    list(run_plan(make_plan(some, [hunting(0.5, seen)], calls=calls), budget=budget, overrun=50.0))
+    assert list(seen.values()) == [False] * (len(SOME) - 1)
+
+
 def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target) -> None:
     law = Law("draws", "Nothing.", lambda case: None, lambda case, _: drawn(case), turn=Turn.SAMPLED)
     (check,) = make_plan(replace(fake, timeout=0.5), [law], calls=10, mechanism="hang").checks

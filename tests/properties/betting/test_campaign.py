@@ -287,3 +287,13 @@ def test_a_bound_of_nothing_asks_for_the_strongest_claim_alone() -> None:
     refuted_to_the_third = np.where(np.arange(len(family.grid)) < 3, 10.0, 0.0)
     found = lower_bound(family, math.log(20), -math.inf, lambda rows: refuted_to_the_third[rows] - math.log(OWN_SHARE))
     assert found == family.grid[2]
+
+
+@pytest.mark.parametrize(("begins_small", "most"), [(True, 9), (False, 64)])
+def test_on_few_pairs_batches_begin_small_if_that_is_wanted(begins_small: bool, most: int) -> None:
+    campaign, sizes = Campaign(CLAIM, PAIRS[:1], seed=0, begins_small=begins_small), []
+    while campaign.calls < 80:
+        before = campaign.calls
+        campaign.play_round(runs(leaks_on(9)))
+        sizes.append(campaign.calls - before)
+    assert max(sizes) == most
