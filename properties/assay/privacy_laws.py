@@ -239,7 +239,7 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     calls = sum(end.calls for end in ends)
     for end in ends:
         if end.kind is FindingKind.UNDECIDED:
-            return Finding(FindingKind.UNDECIDED, end.detail, claim_in_words(case), calls=calls)
+            return replace(end, calls=calls)
     detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"
     weakest = max(ends, key=lambda end: _needed(end.power))
     return Finding(

@@ -145,17 +145,24 @@ def test_exceptions_of_some_calls_stay_outcomes() -> None:
     assert findings(mechanism(sometimes), only="privacy_of_claim")["privacy_of_claim"].kind == "ok"
 
 
+EIGHT = Mechanism(
+    "case",
+    "vector:size=8,l1=1",
+    "pure:1",
+    sample_many=lambda data, size: np.array(data) + RNG.laplace(size=(size, len(data))),
+)
+
+
 def test_each_coordinate_has_the_calls_that_its_test_needs() -> None:
     """Eight coordinates: an eighth of the calls would be a weak test of each."""
-    case = Mechanism(
-        "case",
-        "vector:size=8,l1=1",
-        "pure:1",
-        sample_many=lambda data, size: np.array(data) + RNG.laplace(size=(size, len(data))),
-    )
-    found = findings(case, calls=2500, only="coordinates")["coordinates"]
+    found = findings(EIGHT, calls=2500, only="coordinates")["coordinates"]
     assert found.kind == "ok", found
     assert found.calls > 2500
+
+
+def test_coordinates_with_few_calls_are_a_weak_test_that_more_calls_may_decide() -> None:
+    found = findings(EIGHT, calls=510, only="coordinates")["coordinates"]
+    assert (found.kind, found.is_weak) == ("undecided", True), found
 
 
 def test_a_sensitivity_of_zero_between_neighbours_is_no_constant() -> None:
