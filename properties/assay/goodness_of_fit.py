@@ -110,13 +110,10 @@ def learnt_evidence(counts: NDArray[np.int64], probabilities: Array) -> float:
 
 
 def _edges(distribution: NoiseDistribution) -> Array:
-    from scipy import stats  # takes half a second to import
-
     location, scale = float(exact("location", distribution.location)), float(exact("scale", distribution.scale))
-    family = stats.norm if distribution.family.endswith("gaussian") else stats.laplace
-    far = family.isf(np.array(_TAILS))
-    inner = family.ppf(np.arange(1, 32) / 32)
-    values = location + scale * np.unique(np.concatenate([inner, far, -far]))
+    chances = np.concatenate([_TAILS, np.arange(1, 17) / 32])
+    lower = special.ndtri(chances) if distribution.family.endswith("gaussian") else np.log(2 * chances)  # quantiles
+    values = location + scale * np.unique(np.concatenate([lower, -lower]))
     if distribution.is_discrete:
         low, high = math.floor(values.min()), math.ceil(values.max())
         if high - low <= _MOST_INTEGERS:
