@@ -147,7 +147,7 @@ def sampled_divergence(curve, rate, order, *, general=False):
     return float(special.logsumexp(terms)) / (order - 1)
 
 
-def sampled_without_replacement(curve, rate, order, pure=math.inf):
+def sampled_without_replacement(curve, rate, order, pure=math.inf, *, capped=True):
     """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, at an integer order.
 
     Parameters
@@ -156,6 +156,8 @@ def sampled_without_replacement(curve, rate, order, pure=math.inf):
         As of `sampled_divergence`.
     pure : float
         The largest loss, or infinity.
+    capped : bool
+        Whether a sample is known to cost no more than the whole: near rate 1/2 the theorem may say more.
     """
     large = math.log(math.expm1(pure)) if pure < math.inf else math.inf
     second = min(math.log(4 * math.expm1(curve(2))), curve(2) + min(math.log(2), 2 * large))
@@ -163,4 +165,5 @@ def sampled_without_replacement(curve, rate, order, pure=math.inf):
     for j in range(3, order + 1):
         weight = min(math.log(2), j * large) + j * math.log(rate) + math.log(math.comb(order, j))
         terms.append(weight + (j - 1) * curve(j))
-    return min(float(special.logsumexp(terms)) / (order - 1), curve(order))
+    found = float(special.logsumexp(terms)) / (order - 1)
+    return min(found, curve(order)) if capped else found

@@ -86,8 +86,8 @@ def _samples(random):
             most = math.log1p(rate * math.expm1(pure)) if pure < math.inf else math.inf
             if poisson:
                 bound = lambda o, c=curve, i=improved: sampled_divergence(c, rate, o, general=not i)  # noqa: E731
-            else:
-                bound = lambda o, c=curve, p=pure: sampled_without_replacement(c, rate, o, p)  # noqa: E731  # a formula
+            else:  # the improved bound of the library is not capped
+                bound = lambda o, c=curve, p=pure, i=improved: sampled_without_replacement(c, rate, o, p, capped=not i)  # noqa: E731
             for order in (2, 3, 6):
                 exact = min(bound(order), most)
                 low = sampled_divergence(curve, rate, order) if improved and not poisson else exact
