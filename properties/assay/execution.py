@@ -43,7 +43,7 @@ _CHUNK = 16
 """Checks for each process that are sent at once to a backend that returns all results together."""
 
 
-_SHARE, _LEAST_SHARE = 1.5, 1.0
+_SHARE, _LEAST_SHARE = 1.5, 0.25
 """Equal parts of the time left that a computed check of the first round has at most, and seconds that it has at least:
 the time is for all checks, and a computed one passes with the points that it had, and is repeated if time is left."""
 

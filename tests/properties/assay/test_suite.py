@@ -196,7 +196,7 @@ def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expec
     list(run_plan(plan, budget=40.0, wanted=lambda _: {("liar", "any")}))
     assert seconds["liar"] == pytest.approx(5.0, abs=1)
     first = Budget.of(8.0, 48, 1)
-    assert first.shared(48, 1).left(law) == 1.0
+    assert first.shared(48, 1).left(law) == 0.25
     assert first.shared(4, 1).left(law) == pytest.approx(3.0, abs=0.5)
     assert first.shared(1, 1).left(law) == 5.0
     assert replace(first, wished=math.inf).shared(48, 1).left(law) == 5.0
