@@ -107,7 +107,6 @@ def in_round(check: Check, number: int, depth: int) -> Check:
             calls=settings.calls * depth,
             pairs=min(settings.pairs * depth, MOST_SAMPLED_PAIRS),
             depth=depth,
-            surplus=max(1, settings.pairs * depth // MOST_SAMPLED_PAIRS),
         ),
     )
 

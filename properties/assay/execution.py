@@ -67,21 +67,23 @@ class _Pace:
 
     def __init__(self, checks: Sequence[Check], wished: float, processes: int) -> None:
         self._wished, self._processes = wished, processes
-        self._seconds: dict[str, list[float]] = {}
+        self._noted = list[tuple[str, float]]()
         self._names = [check.law.name if check.least is not None else None for check in checks]
 
     def note(self, result: CheckResult) -> None:
         """Take account of a result; only those at the whole depth tell how long it takes."""
         if result.check.least is not None:
-            self._seconds.setdefault(result.check.law.name, []).append(result.seconds)
+            self._noted.append((result.check.law.name, result.seconds))
 
     def is_behind(self, place: int) -> bool:
         """Return whether the time is too short for a check and all later ones, given its place."""
-        noted = [seconds for each in self._seconds.values() for seconds in each]
+        noted = tuple(self._noted)  # checks are started by one thread while another one notes results
         if len(noted) < _KNOWN:
             return False
+        usual = fmean(seconds for _, seconds in noted)
+        seconds_of = {law: [seconds for name, seconds in noted if name == law] for law, _ in noted}
         later = Counter(name for name in self._names[place:] if name is not None)
-        expected = sum(number * fmean(self._seconds.get(name, noted)) for name, number in later.items())
+        expected = sum(number * fmean(seconds_of.get(name, [usual])) for name, number in later.items())
         return expected / self._processes > self._wished - time.time()
 
 
@@ -255,6 +257,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         return CheckResult(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
     start = began = time.perf_counter()
     losses: tuple[str, ...] = ()
+    is_shallow = False
     try:
         session = _session_of(target)
         began = time.perf_counter()
@@ -263,6 +266,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
+            is_shallow = check.settings.is_least
         finally:
             losses = tuple(session.worker.losses[lost_before:])
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
@@ -270,7 +274,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
             FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
         )
     end = time.perf_counter()
-    is_cut = time.time() >= limits.deadline or (end - began >= left and not losses) or check.settings.is_least
+    is_cut = time.time() >= limits.deadline or ((end - began >= left or is_shallow) and not losses)
     is_open = finding.kind is FindingKind.UNDECIDED  # what it leaves undecided was not run at its depth
     return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - start, losses)
 

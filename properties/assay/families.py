@@ -184,7 +184,7 @@ class _Series:
         settings = self._settings
         pairs = settings.pairs if settings.is_least else MOST_SAMPLED_PAIRS
         enough = sufficient_calls(member.claims[0], settings.alpha, pairs=pairs)
-        return None if enough is None else enough * settings.surplus
+        return None if enough is None else enough * settings.depth
 
     def confirm(self, settings: Settings) -> None:
         """Ask the law again, with samples, at the parameters of the last fault."""

@@ -94,8 +94,6 @@ class Settings:
     depth : int
         Factor on the numbers of points and parameters that a law asks about, at least 1; sampled laws draw as many
         outcomes as `calls` says.
-    surplus : int
-        Factor on the calls of each pair, at least 1: a depth for which there are not enough pairs draws more on each.
     is_least : bool
         Whether the time allows no more than a test that is just not weak.
     """
@@ -107,7 +105,6 @@ class Settings:
     confirms: bool = True
     pairs: int = MOST_SAMPLED_PAIRS
     depth: int = 1
-    surplus: int = 1
     is_least: bool = False
 
     def __post_init__(self) -> None:
@@ -117,9 +114,8 @@ class Settings:
             raise UsageError(f"calls must be at least 1, got {self.calls!r}")
         if not self.seconds > 0:
             raise UsageError(f"seconds must be positive, got {self.seconds!r}")
-        if min(self.depth, self.pairs, self.surplus) < 1:
-            numbers = f"{self.depth!r}, {self.pairs!r} and {self.surplus!r}"
-            raise UsageError(f"depth, pairs and surplus must be at least 1, got {numbers}")
+        if self.depth < 1 or self.pairs < 1:
+            raise UsageError(f"depth and pairs must be at least 1, got {self.depth!r} and {self.pairs!r}")
 
 
 class Turn(IntEnum):

@@ -68,7 +68,6 @@ def test_the_level_is_divided_between_rounds_and_numbers_are_fresh() -> None:
     assert [one.calls for one in settings] == [100 * GROWTH**number for number in range(5)]
     assert [one.pairs for one in settings] == [8, 32, 48, 48, 48]
     assert len({one.seed for one in settings}) == 5
-    assert [one.surplus for one in settings] == [1, 1, 2, 10, 42]
 
 
 def test_the_least_depth_has_the_level_of_the_first_round_and_no_later_one() -> None:

@@ -164,6 +164,15 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
     close_session()
 
 
+def test_a_check_that_raises_at_the_least_depth_is_undecided(some: Target) -> None:
+    law = Law("any", "Nothing.", lambda case: None, lambda *_: 1 // 0, hunts=True)  # type: ignore[arg-type, return-value]
+    (check,) = make_plan(some, [law], mechanism="correct").checks
+    assert check.least is not None
+    found = run_check(some, replace(check, settings=check.least), Budget(math.inf, 1.0, 1.0)).finding
+    assert (found.kind, "ZeroDivisionError" in found.detail) == ("undecided", True)
+    close_session()
+
+
 def test_what_more_time_may_change_is_not_run(some: Target) -> None:
     """A weak test, and a finding that is expected and may need more calls, are neither a pass nor a failure."""
     kinds_of = {"correct": FindingKind.OK, "broken": FindingKind.OK, "leaky": FindingKind.UNDECIDED}
