@@ -228,7 +228,7 @@ def _discretised(random):
             f"{words}, delta at {level}, exactly {exact!r}",
             low - 1e-9,
             float(found.compute_delta_estimate(level)),
-            high,
+            high + 1e-9,
         )
 
 
