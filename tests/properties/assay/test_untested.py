@@ -423,6 +423,15 @@ def test_the_power_of_a_fair_coin_is_that_of_its_relative_entropy() -> None:
     assert found == pytest.approx(math.sqrt(20 / 20_000), rel=0.02)
 
 
+@pytest.mark.parametrize("location", [0.0, 0.4, 1.0])
+def test_cells_below_the_lower_end_of_a_distribution_do_not_make_its_test_blind(location: float) -> None:
+    """A statistic is huge there; the other statistics see a total variation of about a tenth."""
+    law = {"family": "bounded laplace", "location": location, "scale": 1.0, "low": 0.0, "high": 1.0}
+    test = FitTest(ideal_distribution(law))
+    test.calls = 4000
+    assert 0.03 < test.power(20.0) < 0.2
+
+
 def test_the_stated_distortion_is_seen_in_about_half_of_the_runs() -> None:
     """A fixed seed. Of 20 runs on a coin with the stated bias, those are counted whose evidence reaches the level."""
     law = ideal_distribution({"family": "finite", "symbols": [0, 1], "probabilities": [1, 1]})
