@@ -38,7 +38,7 @@ _LARGEST_TILT = 64.0
 """The largest tilt of the null along a statistic that is considered."""
 
 _STEPS = 40
-"""Bisections for the smallest tilt that is seen: along a statistic that is huge on a cell of hardly any probability a
+"""Bisections for the smallest tilt that is seen: along a statistic that is huge on a cell of tiny probability a
 tilt of 1e-6 moves everything there."""
 
 

@@ -25,7 +25,7 @@ from dpassay.properties.assay.deepening import (
     next_round,
     place_of,
 )
-from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks, too_short
+from dpassay.properties.assay.execution import NOT_STARTED, close_session, run_check, run_checks, too_short
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
@@ -39,6 +39,7 @@ from dpassay.properties.assay.planning import (
     in_running_order,
     make_plan,
 )
+from dpassay.properties.assay.time_limits import Budget
 from dpassay.properties.drawing.workers import backend_in_use
 
 __all__ = [
