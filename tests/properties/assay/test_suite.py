@@ -165,7 +165,7 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
 
 
 def test_a_check_that_raises_at_the_least_depth_is_undecided(some: Target) -> None:
-    law = Law("any", "Nothing.", lambda case: None, lambda *_: 1 // 0, hunts=True)  # type: ignore[arg-type, return-value]
+    law = Law("any", "Nothing.", lambda case: None, lambda *_: 1 // 0, hunts=True)  # type: ignore[arg-type]
     (check,) = make_plan(some, [law], mechanism="correct").checks
     assert check.least is not None
     found = run_check(some, replace(check, settings=check.least), Budget(math.inf, 1.0, 1.0)).finding
