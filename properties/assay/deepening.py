@@ -49,6 +49,9 @@ _GAIN_OF_COMPUTED = 0.5
 _CAUTION = 1.5
 """Factor on the time that a check is expected to take, because other processes may slow it down."""
 
+_WHOLE = 4
+"""Times that the first depth takes as long as the least one, about: several pairs instead of one."""
+
 _MOST_DEPTH = 4**10
 """Largest depth: at 10,000 calls and a microsecond each the next round would take a day."""
 
@@ -68,7 +71,10 @@ def place_of(check: Check) -> Place:
 
 @dataclass(frozen=True)
 class CheckState:
-    """The state of a check between rounds: its result so far, and the depth and the time of its last round."""
+    """The state of a check between rounds: its result so far, and the depth and the time of its last round.
+
+    The depth is 0 after the least depth: the next round then has depth 1.
+    """
 
     result: CheckResult
     number: int = 0
@@ -81,7 +87,7 @@ class CheckState:
 
     def expected_seconds(self, growth: int) -> float:
         """Return the time that the next round is expected to take if the depth grows by a factor."""
-        return _CAUTION * growth * max(self.result.seconds, 1e-3)
+        return _CAUTION * (growth if self.depth else _WHOLE) * max(self.result.seconds, 1e-3)
 
     def gain_per_second(self, wanted: Collection[Place]) -> float:
         """Return the gain of the next round for each second."""
@@ -144,7 +150,7 @@ def _fitting(candidates: Sequence[CheckState], seconds: float, processes: int, g
         expected = one.expected_seconds(growth)
         if expected <= seconds and total + expected <= seconds * processes:
             total += expected
-            yield replace(one, number=one.number + 1, depth=one.depth * growth)
+            yield replace(one, number=one.number + 1, depth=max(1, one.depth * growth))
 
 
 def may_gain(one: CheckState) -> bool:
@@ -167,17 +173,25 @@ def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> C
         Of the round.
     """
     seconds, losses = before.result.seconds + after.seconds, before.result.losses + after.losses
-    finding = after.finding if _says_more(before.result.finding, after.finding) else before.result.finding
+    replaces = _says_more(before.result.finding, after.finding, is_first=before.depth == 0)
+    finding = after.finding if replaces else before.result.finding
     calls = before.result.finding.calls + after.finding.calls
     told = replace(finding, calls=calls) if finding.kind is FindingKind.OK else finding
     result = CheckResult(before.check, told, seconds, losses)
     return CheckState(result, number, depth)
 
 
-def _says_more(before: Finding, after: Finding) -> bool:
-    """Return whether the finding of a deeper round replaces the one before; what is not decided does not."""
+def _says_more(before: Finding, after: Finding, *, is_first: bool) -> bool:
+    """Return whether the finding of a deeper round replaces the one before; what is not decided does not.
+
+    The least depth leaves open what the whole one may find void, and a pass on one pair is worth less than another.
+    """
+    if is_first and before.kind is FindingKind.NOT_RUN and after.kind is FindingKind.UNDECIDED:
+        return True
     if after.kind in OPEN or after.kind is FindingKind.NOT_APPLICABLE:
         return False
+    if is_first and before.kind is FindingKind.OK:
+        return True
     if after.kind is not FindingKind.OK or before.kind is not FindingKind.OK:
         return True
     return _figure(after) < _figure(before)

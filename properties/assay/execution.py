@@ -17,7 +17,7 @@ from dpassay.impl.libraries.worker_process import Worker
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import Check, CheckResult, Target
+from dpassay.properties.assay.planning import Check, CheckResult, Target, at_least_depth
 from dpassay.properties.assay.time_limits import Budget, Pace
 
 __all__ = ["NOT_STARTED", "close_session", "open_session", "run_check", "run_checks", "too_short"]
@@ -64,13 +64,13 @@ def run_checks(
     unhurried : collection of (mechanism, law)
         Checks that have their whole limit, since they must show a finding that is expected.
     """
-    pace = Pace(checks, limits.wished, processes)
+    pace = Pace(checks, limits.paced, processes)
 
     def started(place: int, check: Check) -> tuple[Check, Budget]:
         if (check.mechanism, check.law.name) in unhurried:
             return check, limits
         if check.least is not None and pace.is_behind(place):
-            check = replace(check, settings=check.least, least=None)
+            check = at_least_depth(check)
         return check, limits.shared(len(checks) - place, processes)
 
     if processes == 1 and backend == "loky":
@@ -145,7 +145,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
     left = limits.left(check.law)
     if left <= 0:
         return CheckResult(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
-    start = began = time.perf_counter()
+    began = time.perf_counter()
     losses: tuple[str, ...] = ()
     is_shallow = False
     try:
@@ -156,7 +156,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
-            is_shallow = check.settings.is_least
+            is_shallow = check.settings.is_least and finding.calls > 0  # a mistake in the adapter draws nothing
         finally:
             losses = tuple(session.worker.losses[lost_before:])
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
@@ -166,7 +166,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
     end = time.perf_counter()
     is_cut = time.time() >= limits.deadline or ((end - began >= left or is_shallow) and not losses)
     is_open = finding.kind is FindingKind.UNDECIDED  # what it leaves undecided was not run at its depth
-    return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - start, losses)
+    return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - began, losses)
 
 
 def too_short(finding: Finding) -> Finding:

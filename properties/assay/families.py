@@ -57,7 +57,7 @@ class Asking:
     asks_adapter: bool = False
 
 
-COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True)
+COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True)
 """A law that computes: more draws take the time of other cases."""
 
 FITTED = Asking(corners=2, draws=2, asks_adapter=True)
@@ -171,7 +171,8 @@ class _Series:
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
         """Return the settings with as few calls as are enough, or, for a fit, as many as the adapter states."""
-        own = member.description["calls"]
+        stated = member.description["calls"]
+        own = None if stated is None else stated * self._settings.depth
         if own is not None and self._asking.asks_adapter and not self._settings.is_least:
             return replace(self._settings, calls=own)
         limits = [self._settings.calls, own]

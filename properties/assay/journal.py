@@ -21,7 +21,7 @@ from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Journal"]
 
-_NUMBERS = ("alpha", "seed", "calls", "depth")
+_NUMBERS = ("alpha", "seed", "calls", "depth", "pairs", "is_least")
 _FIELDS = ("detail", "claim", "claimed", "certified", "calls", "witness", "power")
 
 

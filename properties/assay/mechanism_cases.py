@@ -92,7 +92,10 @@ def mechanism_law(
             return _with_call(case, check(case, settings))
         except SamplerLostError as error:
             return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case))
-        except (WorkerError, EveryCallRaisesError, UnreadableLawError) as error:
+        except EveryCallRaisesError as error:  # where one pair is looked at, others may return
+            kind = FindingKind.NOT_RUN if settings.is_least else FindingKind.ERROR
+            return Finding(kind, str(error), claim=claim_in_words(case))
+        except (WorkerError, UnreadableLawError) as error:
             return Finding(FindingKind.ERROR, str(error), claim=claim_in_words(case))
         except UsageError as error:
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))

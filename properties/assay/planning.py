@@ -1,11 +1,11 @@
 """The plan of a run: cases paired with laws, with a share of the level and a number of calls for each check."""
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import (
@@ -23,6 +23,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
 from dpassay.properties.assay.questions import QUESTIONS
 from dpassay.properties.assay.sufficiency import LEAST_CALLS, MOST_SAMPLED_PAIRS, sufficient_calls
+from dpassay.properties.betting.power import LEADERS_SHARE
 
 __all__ = [
     "DEFAULT_CALLS",
@@ -33,6 +34,7 @@ __all__ = [
     "CheckResult",
     "Plan",
     "Target",
+    "at_least_depth",
     "in_running_order",
     "make_plan",
     "seed_of",
@@ -47,8 +49,8 @@ _PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 800, 200_000
 _FIT_CALLS = 4_000
 """Calls of a fit to a distribution: they detect a total variation of about 1/8, whatever the claim is."""
 
-_LEAST_FIT_CALLS = _FIT_CALLS // 2
-"""The same where the machine is slow: a test of several coordinates is not weak yet."""
+_LEAST_FIT = 1 / 2
+"""Part of these calls where the machine is slow: a test of several coordinates is not weak yet."""
 
 _FAMILY_CALLS = 2 * DEFAULT_CALLS
 """Calls at each parameter of a family at most: its laws draw as few as a test of the claim needs, and claims vary."""
@@ -114,8 +116,8 @@ class Check:
     claim : str or None
         The claim of the case.
     least : Settings, optional
-        Limits where the time is too short for `settings`: one pair, and as few calls as it needs; None for a check
-        that has no smaller depth.
+        Limits where the time is too short for `settings`: a hunt plays on one pair, with about as many calls as that
+        needs, and a fit draws half as many; None for a check that has no smaller depth.
     """
 
     mechanism: str
@@ -124,6 +126,12 @@ class Check:
     settings: Settings
     claim: str | None
     least: Settings | None = None
+
+
+def at_least_depth(check: Check) -> Check:
+    """Return a check that has a least depth with those settings."""
+    assert check.least is not None
+    return replace(check, settings=check.least, least=None)
 
 
 @dataclass(frozen=True)
@@ -154,12 +162,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of a check; `losses` has the reasons for restarts of the worker during the check."""
+    """The result of a check; `losses` has the reasons for restarts of the worker during the check.
+
+    `is_least` says that it was asked at its least depth.
+    """
 
     check: Check
     finding: Finding
     seconds: float = 0.0
     losses: tuple[str, ...] = ()
+    is_least: bool = False
 
 
 def make_plan(
@@ -203,10 +215,16 @@ def make_plan(
     depth = _Depth.of(sampled, calls)
     checks = []
     for case, one, reason in pairs:
-        at_depth = partial(_settings, case, one, reason, share, seed_of(seed, case.name, one.name))
+        settings = Settings(
+            share,
+            seed_of(seed, case.name, one.name),
+            depth.calls_of(case, one, share) if reason is None else depth.calls,
+            float("inf"),
+            pairs=depth.pairs,
+        )
         has_less = calls is None and reason is None and (one.hunts or one.place is Turn.FITTED)
-        least = at_depth(_LEAST_DEPTH) if has_less else None
-        checks.append(Check(case.name, one, reason, at_depth(depth), case.description.get("claim"), least))
+        least = _least(case, one, settings) if has_less else None
+        checks.append(Check(case.name, one, reason, settings, case.description.get("claim"), least))
     chosen = [check for check in checks if _chosen(check.mechanism, mechanism) and _chosen(check.law.name, law)]
     if not chosen:
         _complain_of_choice(
@@ -263,8 +281,6 @@ class _Depth:
     pairs: int
     calls: int
     given: bool
-    fit_calls: int = _FIT_CALLS
-    is_least: bool = False
 
     @classmethod
     def of(cls, sampled: int, calls: int | None) -> "_Depth":
@@ -279,7 +295,7 @@ class _Depth:
         limit: int | None = case.description.get("calls")
         allowed = self.calls if self.given else _FAMILY_CALLS if isinstance(case, RemoteFamily) else DEFAULT_CALLS
         if not self.given and law.place is Turn.FITTED:
-            allowed = self.fit_calls
+            allowed = _FIT_CALLS
         elif not self.given and law.sampled and isinstance(case, RemoteMechanism):
             enough = sufficient_calls(case.claims[0], alpha / 2, pairs=self.pairs)
             if enough is not None and (limit is not None or enough <= MOST_CALLS):
@@ -287,13 +303,14 @@ class _Depth:
         return allowed if limit is None else min(allowed, limit)
 
 
-_LEAST_DEPTH = _Depth(1, LEAST_CALLS, given=False, fit_calls=_LEAST_FIT_CALLS, is_least=True)
-"""The depth of checks for which the machine is too slow: no test is weak, but only one pair is looked at."""
-
-
-def _settings(case: RemoteCase, law: Law, reason: str | None, alpha: float, seed: int, depth: _Depth) -> Settings:
-    calls = depth.calls_of(case, law, alpha) if reason is None else depth.calls
-    return Settings(alpha, seed, calls, float("inf"), pairs=depth.pairs, is_least=depth.is_least)
+def _least(case: RemoteCase, law: Law, settings: Settings) -> Settings:
+    """Return the settings where the machine is too slow: a test that is not weak, but looks at one pair only."""
+    calls = settings.calls
+    if law.place is Turn.FITTED:
+        calls = max(1, math.ceil(_LEAST_FIT * calls))
+    elif isinstance(case, RemoteMechanism):  # of several pairs, the leading one has this share of the calls
+        calls = min(calls, max(LEAST_CALLS, math.ceil(LEADERS_SHARE * calls)))
+    return replace(settings, pairs=1, calls=calls, is_least=True)
 
 
 def seed_of(seed: int, *names: str) -> int:

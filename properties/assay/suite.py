@@ -36,6 +36,7 @@ from dpassay.properties.assay.planning import (
     CheckResult,
     Plan,
     Target,
+    at_least_depth,
     in_running_order,
     make_plan,
 )
@@ -133,7 +134,7 @@ def run_plan(
             limits = Budget.of(budget, len(checks), processes, overrun=overrun)
             for result in run.first(checks, limits, deepens=plan.deepens, unhurried=wanted([])):
                 if result.finding.detail != NOT_STARTED:  # the time is over
-                    rounds.append(CheckState(result))
+                    rounds.append(CheckState(result, depth=0 if result.is_least else 1))
                 yield result
             if plan.deepens:
                 yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
@@ -157,7 +158,8 @@ class _Run:
         asked = [in_round(check, 0, 1) if deepens else check for check in checks]
         whole = {place_of(check): check for check in checks}
         for result in self._results(asked, limits if deepens else replace(limits, wished=math.inf), unhurried):
-            yield replace(result, check=whole[place_of(result.check)])
+            is_least = result.check.settings.is_least
+            yield replace(result, check=whole[place_of(result.check)], is_least=is_least)
 
     def further(
         self, rounds: Sequence[CheckState], deadline: float, latest: float, wanted: Wanted
@@ -189,7 +191,7 @@ class _Run:
         self, checks: Sequence[Check], limits: Budget, unhurried: Collection[Place] = ()
     ) -> Iterator[CheckResult]:
         """Yield the results of the journal, then those of the other checks, which it records."""
-        known = {place_of(check): self.journal.find(check) for check in checks}
+        known = {place_of(check): self._known(check) for check in checks}
         yield from (result for result in known.values() if result is not None)
         rest = [check for check in checks if known[place_of(check)] is None]
         for result in run_checks(
@@ -197,6 +199,11 @@ class _Run:
         ):
             self.journal.add(result)
             yield result
+
+    def _known(self, check: Check) -> CheckResult | None:
+        """Return the result of the journal; it may be one of the least depth, which then is not asked again."""
+        found = self.journal.find(check)
+        return found if found is not None or check.least is None else self.journal.find(at_least_depth(check))
 
 
 def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Iterator[CheckResult]:

@@ -24,7 +24,10 @@ _SHARE, _LEAST_SHARE = 1.5, 0.25
 the time is for all checks, and a computed one passes with the points that it had, and is repeated if time is left."""
 
 _KNOWN = 4
-"""Checks after which the mean time is known well enough."""
+"""Checks of a law after which its mean time is known well enough."""
+
+_RESERVE = 1.5
+"""Factor by which a first round may take longer than expected."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,12 @@ class Budget:
             return cls(time.time() + longest, longest, longest)
         computed = max(_PART_OF_COMPUTED * seconds, _LEAST_SECONDS)
         return cls(time.time() + longest, longest / 2, computed, time.time() + seconds)
+
+    @property
+    def paced(self) -> float:
+        """When a first round should end at its depth, on the same clock: a selection may take longer than its part."""
+        now = time.time()
+        return max(self.wished, now + (self.deadline - now) / _RESERVE)
 
     @classmethod
     def until(cls, deadline: float) -> "Budget":
@@ -114,7 +123,7 @@ class Pace:
     def is_behind(self, place: int) -> bool:
         """Return whether the time is too short for a check and all later ones, given its place."""
         noted = tuple(self._noted)  # checks are started by one thread while another one notes results
-        if len(noted) < _KNOWN:
+        if sum(name == self._names[place] for name, _ in noted) < _KNOWN:
             return False
         usual = fmean(seconds for _, seconds in noted)
         seconds_of = {law: [seconds for name, seconds in noted if name == law] for law, _ in noted}

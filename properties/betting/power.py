@@ -64,6 +64,7 @@ from dpassay.properties.records import plain
 
 __all__ = [
     "LAG",
+    "LEADERS_SHARE",
     "LEARNING",
     "Effort",
     "Power",

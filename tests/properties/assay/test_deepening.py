@@ -70,6 +70,27 @@ def test_the_level_is_divided_between_rounds_and_numbers_are_fresh() -> None:
     assert len({one.seed for one in settings}) == 5
 
 
+def test_after_the_least_depth_the_next_round_has_the_whole_one() -> None:
+    (one,) = next_round([state("least", 1.0, 1.0, depth=0)], 100.0, 1)
+    assert (one.number, one.depth) == (1, 1)
+    assert next_round([state("least", 1.0, 1.0, depth=0)], 5.9, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (ok(0.2), ok(0.9), "ok"),
+        (Finding(FindingKind.NOT_RUN, "weak"), Finding(FindingKind.UNDECIDED, "void"), "undecided"),
+        (ok(0.2), Finding(FindingKind.UNDECIDED, "void"), "ok"),
+    ],
+)
+def test_the_whole_depth_replaces_what_the_least_one_said(before: Finding, after: Finding, kept: str) -> None:
+    least = CheckState(CheckResult(check("any"), before), depth=0)
+    now = deeper(least, CheckResult(check("any"), replace(after, detail="whole")), 1, 1)
+    assert now.result.finding.kind == kept
+    assert (now.result.finding.detail == "whole") is (after.kind is FindingKind.OK or kept == "undecided")
+
+
 def test_the_least_depth_has_the_level_of_the_first_round_and_no_later_one() -> None:
     least = replace(check("any").settings, pairs=1, calls=20)
     some = replace(check("any"), least=least)

@@ -1,15 +1,18 @@
 """A run with a journal continues: what it has is not asked again, and a journal of another run is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpassay.arguments import UsageError
+from dpassay.properties.assay.deepening import in_round
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.suite import Target, make_plan, run_plan
+from dpassay.properties.assay.planning import at_least_depth
+from dpassay.properties.assay.suite import CheckResult, Target, make_plan, run_plan
 from dpassay.spec.verdict import Evidence, Scope
 
 FOUND = Finding(
@@ -35,6 +38,18 @@ def law(asked: list[str]) -> Law:
         return Finding(FindingKind.OK, "fine", power={"epsilon": 1.25, "weakness": 0.5})
 
     return Law("any", "Nothing.", lambda _: None, check)
+
+
+def test_what_was_asked_at_the_least_depth_is_known_as_that(fake: Target, tmp_path: Path) -> None:
+    """Its level is spent, and a fault that it found stays; it is no result of the whole depth."""
+    asked: list[str] = []
+    plan, path = make_plan(fake, [replace(law(asked), hunts=True)], mechanism="correct"), tmp_path / "journal"
+    first = in_round(plan.checks[0], 0, 1)
+    Journal(path, plan).add(CheckResult(at_least_depth(first), FOUND))
+    assert Journal(path, plan).find(first) is None
+    (result,) = run_plan(plan, budget=5.0, journal=Journal(path, plan))
+    assert asked == []
+    assert (repr(result.finding), result.is_least) == (repr(FOUND), True)
 
 
 def test_a_run_continues_where_it_ended(fake: Target, tmp_path: Path) -> None:

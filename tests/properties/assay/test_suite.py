@@ -18,11 +18,13 @@ from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.planning import at_least_depth
 from dpassay.properties.assay.suite import (
     DEFAULT_CALLS,
     MOST_CALLS,
     NOT_STARTED,
     Budget,
+    Check,
     CheckResult,
     Target,
     close_session,
@@ -30,6 +32,7 @@ from dpassay.properties.assay.suite import (
     run_check,
     run_plan,
 )
+from dpassay.properties.assay.time_limits import Pace
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -164,11 +167,35 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
     close_session()
 
 
+@pytest.mark.parametrize(("calls", "told"), [(0, "undecided"), (100, "not run")])
+def test_only_what_was_drawn_at_the_least_depth_may_be_decided_by_more(some: Target, calls: int, told: str) -> None:
+    """A mistake in the adapter draws nothing, and stays undecided."""
+    law = Law("any", "", lambda case: None, lambda *_: Finding(FindingKind.UNDECIDED, "void", calls=calls), hunts=True)
+    (check,) = make_plan(some, [law], mechanism="correct").checks
+    assert run_check(some, at_least_depth(check), Budget(math.inf, 1.0, 1.0)).finding.kind == told
+    close_session()
+
+
+def test_a_selection_that_needs_more_than_its_part_of_the_time_keeps_its_depth() -> None:
+    law = Law("hunts", "", lambda case: None, lambda *_: Finding(FindingKind.OK, "", power=POINT), hunts=True)
+    settings = Settings(1e-6, 0, 100, math.inf)
+    checks = [Check(str(number), law, None, settings, None, replace(settings, is_least=True)) for number in range(20)]
+    limits = Budget.of(10.0, len(checks), 1, overrun=18.0)
+    behind = []
+    for seconds in (4.0, 8.0):  # sixteen checks remain
+        pace = Pace(checks, limits.paced, 1)
+        for check in checks[:4]:
+            pace.note(CheckResult(check, Finding(FindingKind.OK, "", power=POINT), seconds))
+        behind.append(pace.is_behind(4))
+    assert behind == [False, True]
+    other = [replace(checks[0], law=replace(law, name="other")), *checks[1:]]
+    assert not Pace(other, 0.0, 1).is_behind(0)  # nothing is known of it
+
+
 def test_a_check_that_raises_at_the_least_depth_is_undecided(some: Target) -> None:
     law = Law("any", "Nothing.", lambda case: None, lambda *_: 1 // 0, hunts=True)  # type: ignore[arg-type]
     (check,) = make_plan(some, [law], mechanism="correct").checks
-    assert check.least is not None
-    found = run_check(some, replace(check, settings=check.least), Budget(math.inf, 1.0, 1.0)).finding
+    found = run_check(some, at_least_depth(check), Budget(math.inf, 1.0, 1.0)).finding
     assert (found.kind, "ZeroDivisionError" in found.detail) == ("undecided", True)
     close_session()
 
@@ -226,9 +253,9 @@ def hunting(seconds: float, seen: dict[str, bool]) -> Law:
 def test_where_the_time_is_too_short_for_all_checks_each_has_the_least_depth(some: Target) -> None:
     """What is undecided at that depth was not run; a check that must show a failure keeps its depth."""
     seen: dict[str, bool] = {}
-    plan = make_plan(some, [hunting(0.5, seen)])
+    plan = make_plan(some, [hunting(1.0, seen)])
     wanted = [check.mechanism for check in plan.checks if check.least is not None][-1]
-    found = kinds(run_plan(plan, budget=2.2, overrun=50.0, wanted=lambda _: {(wanted, "hunts")}))
+    found = kinds(run_plan(plan, budget=4.2, overrun=1.5, wanted=lambda _: {(wanted, "hunts")}))
     places = list(seen)
     assert len(places) == len(SOME) - 1  # one cannot be described
     assert not any(seen[name] for name in [*places[:4], wanted])
@@ -237,12 +264,12 @@ def test_where_the_time_is_too_short_for_all_checks_each_has_the_least_depth(som
     assert found[wanted, "hunts"] == "ok"
 
 
-@pytest.mark.parametrize(("calls", "budget"), [(None, 1000.0), (10, 2.2)])
+@pytest.mark.parametrize(("calls", "budget"), [(None, 1000.0), (10, 0.01)])
 def test_with_enough_time_or_a_number_of_calls_checks_keep_their_depth(
     some: Target, calls: int | None, budget: float
 ) -> None:
     seen: dict[str, bool] = {}
-    list(run_plan(make_plan(some, [hunting(0.5, seen)], calls=calls), budget=budget, overrun=50.0))
+    list(run_plan(make_plan(some, [hunting(0.01, seen)], calls=calls), budget=budget, overrun=5000.0))
     assert list(seen.values()) == [False] * (len(SOME) - 1)
 
 
