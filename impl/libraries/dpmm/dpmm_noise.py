@@ -156,6 +156,10 @@ def noise_cases():
 # --- conversions ------------------------------------------------------------------------------------------------
 
 
+_SMALLEST = 1e-300
+"""Smaller deltas have few bits in float64, or none."""
+
+
 def _standard(random):
     """Compare both bounds on delta with that of Gaussian noise, and rho with the delta that it is found for."""
     rho, epsilon = 10 ** random.uniform(-4, 1), random.uniform(0.01, 20)
@@ -163,8 +167,9 @@ def _standard(random):
     words = f"rho={rho!r}, epsilon={epsilon!r}"
     exact = gaussian_delta(1 / math.sqrt(2 * rho), epsilon)
     if epsilon > rho:
-        yield f"cdp_delta_standard, {words}", exact * (1 - 1e-9), standard, 1.0
-        yield f"cdp_delta, {words}", exact * (1 - 1e-9), found, min(1.0, standard) * (1 + 1e-9)
+        least = exact * (1 - 1e-9) - _SMALLEST
+        yield f"cdp_delta_standard, {words}", least, standard, 1.0
+        yield f"cdp_delta, {words}", least, found, min(1.0, standard) * (1 + 1e-9) + _SMALLEST
         yield (f"cdp_delta_standard, {words}, formula", *near(standard, math.exp(-((epsilon - rho) ** 2) / 4 / rho)))
     delta = 10 ** random.uniform(-12, -1)
     chosen = cdp2adp.cdp_rho(epsilon, delta)
