@@ -1,6 +1,6 @@
 """Depth bought with the time that is left: which checks run again, with more calls and points.
 
-The first round asks every law of every case at its least depth. Each further round multiplies the depth of some
+The first round asks every law of every case at its first depth. Each further round multiplies the depth of some
 checks by `GROWTH`, or by `LEAST_GROWTH` if nothing else fits into the time, and repeats them with fresh random
 numbers. A check takes part if it found nothing so far and if its gain for each second is among the largest that fit
 into the time left:
@@ -9,6 +9,8 @@ into the time left:
   of its calls: the weaker the test, the more it gains;
 - the gain of a computed check is that of a test of medium weakness;
 - the time is the time of its last round, multiplied by the growth.
+
+After the least depth, for which a first round had too little time, comes the first one.
 
 The time of a check grows in every round, so that its gain for each second falls: in the end the checks share the time
 by their gains, however fast each of them is. A check at which a failure is expected that has not appeared comes first.

@@ -276,7 +276,7 @@ def _reason(case: RemoteCase, law: Law) -> str | None:
 
 @dataclass(frozen=True)
 class _Depth:
-    """The least depth of the checks of a run: the more checks, the fewer pairs and calls each of them has."""
+    """The first depth of the checks of a run: the more checks, the fewer pairs and calls each of them has."""
 
     pairs: int
     calls: int

@@ -16,7 +16,7 @@ from dpassay.spec.verdict import Evidence, Scope
 __all__ = ["RELATION_LAWS"]
 
 _SEEDS = 3
-"""Seeds at which every relation is asked at the least depth."""
+"""Seeds at which every relation is asked at the first depth."""
 
 _MOST_LOSSES = 2
 """A worker that was lost this often is not asked again."""

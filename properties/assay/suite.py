@@ -1,4 +1,4 @@
-"""The suite: runs the checks of a plan, first all at their least depth, then deeper ones in the time that is left.
+"""The suite: runs the checks of a plan, first all at their first depth, then deeper ones in the time that is left.
 
 The first round depends on the seed, the level and the calls, not on the selection of mechanisms and laws or the number
 of processes. Where the time is too short for it, a computed check that takes more than its part is cut short, and
@@ -154,7 +154,7 @@ class _Run:
     def first(
         self, checks: Sequence[Check], limits: Budget, *, deepens: bool, unhurried: Collection[Place]
     ) -> Iterator[CheckResult]:
-        """Yield the results of the first round, at the least depth; it has the whole level if there is no other."""
+        """Yield the results of the first round; it has the whole level if there is no other."""
         asked = [in_round(check, 0, 1) if deepens else check for check in checks]
         whole = {place_of(check): check for check in checks}
         for result in self._results(asked, limits if deepens else replace(limits, wished=math.inf), unhurried):
