@@ -9,6 +9,7 @@ from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
+    delta_error_of,
     domain_of,
     finding_about,
     margin,
@@ -71,8 +72,10 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                 continue
             if before is not None:
                 compared += 1
-                first, second = (before[1], claimed) if argument.direction > 0 else (claimed, before[1])
-                if second < first - margin(answer, first):
+                smaller, larger = (before, (arguments, claimed))[:: 1 if argument.direction > 0 else -1]
+                if larger[1] < smaller[1] - margin(answer, smaller[1]) and _is_beyond_delta_error(
+                    inquiry, smaller[0], larger[1]
+                ):
                     way = "decreases" if argument.direction > 0 else "increases"
                     asked = f"{question.name}({words_of(before[0])})"
                     detail = f"{asked} = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
@@ -84,6 +87,19 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                     return finding
             before = arguments, claimed
     return inquiry.nothing_found(compared)
+
+
+def _is_beyond_delta_error(inquiry: Inquiry, arguments: dict[str, Any], larger: float) -> bool:
+    """Return whether an answer that should be the larger one is too small whatever the error of delta.
+
+    With an error e the answer at a delta is between the true ones at delta + e and delta. The answer that should be
+    smaller, asked at delta + 2 e, is at most the true one at delta + e, which the other answer may not fall below.
+    """
+    error = delta_error_of(inquiry.case)
+    if not error or "delta" not in arguments:
+        return True
+    least = inquiry.ask({**arguments, "delta": arguments["delta"] + 2 * error})
+    return least is not None and larger < least - margin(inquiry.case, least)
 
 
 def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.random.Generator) -> list[float | int]:

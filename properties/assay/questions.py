@@ -233,7 +233,8 @@ def _sigma(direction: Literal[-1, 0, 1] = -1) -> Argument:
 
 
 def _integer_sigma() -> Argument:
-    return Argument("sigma", 0.3, 100, 2.0, (0.05, 500.0), -1)
+    """Return the argument: small noise on integers has few losses, so that more of it may have a larger delta."""
+    return Argument("sigma", 0.3, 100, 2.0, (0.05, 500.0))
 
 
 def _scale() -> Argument:

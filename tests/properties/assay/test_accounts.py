@@ -297,6 +297,25 @@ def test_an_error_in_delta_is_granted_and_nothing_beyond() -> None:
     assert beyond.detail.endswith(", of a delta larger by 1e-13")
 
 
+@pytest.mark.parametrize(("error", "found"), [(0.9e-13, "ok"), (1e-9, "wrong answer")])
+def test_answers_need_not_rise_within_their_error_in_delta(error: float, found: str) -> None:
+    """Eleven releases cost less than ten if only their delta is larger by an error."""
+
+    def compute(sigma: float, delta: float, count: int) -> float:
+        return of_larger_delta(error if count == 11 else 0.0)(sigma=sigma, delta=delta, count=count)
+
+    domain = {"sigma": (1.0, 1.1), "delta": (1e-15, 1.1e-15), "count": (10, 11)}
+    assert compute(1.0, 1e-15, 11) < compute(1.0, 1e-15, 10)
+    answer = Answer("pld", "gaussian_epsilon", compute, domain=domain, delta_error=1e-13)
+    assert check("monotone_in_count", answer).kind == found
+
+
+def test_more_noise_on_integers_may_have_a_larger_delta() -> None:
+    for question in ("discrete_gaussian_delta", "discrete_gaussian_epsilon"):
+        told = reason("monotone_in_sigma", constant("pld", question))
+        assert told == "the answer need not be monotone in sigma"
+
+
 def test_an_exact_number_has_no_error_in_delta() -> None:
     with pytest.raises(ValueError, match=r"pld: a number that is exact has a delta_error of 0, got 1e-13"):
         constant("pld", "gaussian_epsilon", claims_exact=True, delta_error=1e-13)
