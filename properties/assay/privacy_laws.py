@@ -42,14 +42,14 @@ _DESIGNED = 2 / 3
 """Part of the pairs that is designed; the others lie at the boundary of the domain."""
 
 _LOOKED_AT = 4
-"""Designed pairs of which a hunt on one pair takes that whose sum moves most: noise is most often added to sums."""
+"""Designed pairs beside those that move one coordinate. A hunt on one pair takes that of them whose sum moves most:
+noise is most often added to sums."""
 
 
 def _pairs(relation: NeighbourRelation, settings: Settings) -> list[Pair]:
-    """Return the designed and boundary pairs without repetition; of the first ones, the one whose sum moves most."""
-    if settings.pairs == 1:
-        first = adversarial_pairs(relation, seed=settings.seed, limit=_LOOKED_AT)
-        return [max(first, key=_moved)]
+    """Return the designed and boundary pairs without repetition, or the only one of the least depth."""
+    if settings.is_least:
+        return [max(adversarial_pairs(relation, seed=settings.seed, limit=_LOOKED_AT), key=_moved)]
     most = math.ceil(_DESIGNED * settings.pairs)
     designed = adversarial_pairs(relation, seed=settings.seed, limit=most)
     known = {frozenset({left.tobytes(), right.tobytes()}) for left, right in designed}
@@ -257,6 +257,7 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     if undecided:  # first what more calls do not decide
         return replace(undecided[0], calls=calls)
     detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"
+    detail += ", each on one pair" if settings.is_least else ""
     weakest = max(ends, key=lambda end: _needed(end.power))
     return Finding(
         FindingKind.OK,
@@ -326,7 +327,7 @@ def _part(row: Any, place: int) -> Any:
 
 def _pairs_moving(relation: NeighbourRelation, place: int, width: int, settings: Settings) -> list[Pair]:
     """Return pairs that change one coordinate only, if the input has it, and a few designed pairs."""
-    designed = adversarial_pairs(relation, seed=settings.seed, limit=4)
+    designed = adversarial_pairs(relation, seed=settings.seed, limit=_LOOKED_AT)
     if not isinstance(relation, VectorNeighbours) or relation.size != width:
         return [max(designed, key=_moved)] if settings.is_least else designed
     step, alone = relation.largest_step, list[Pair]()

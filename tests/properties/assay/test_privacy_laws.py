@@ -1,5 +1,6 @@
 """Sampled laws where the time allows one pair only, and coordinates of which some say nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,3 +61,12 @@ def test_a_coordinate_that_no_calls_would_decide_comes_before_a_weak_one() -> No
     few = Settings(1e-9, 0, 400, 1e6, pairs=4)
     end = found(few, last_is_constant, law="coordinates", size=4)
     assert (end.kind, end.is_weak, "coordinate 3" in end.detail) == ("undecided", False, True)
+
+
+def test_coordinates_say_so_too() -> None:
+    def noisy(data: list[float], size: int) -> Any:
+        return np.array(data) + RNG.laplace(scale=2.0, size=(size, len(data)))
+
+    for settings, says_so in ((WHOLE, False), (replace(LEAST, calls=700), True)):
+        end = found(settings, noisy, law="coordinates")
+        assert (end.kind, "on one pair" in end.detail) == ("ok", says_so), end
