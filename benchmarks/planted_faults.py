@@ -48,12 +48,12 @@ from dpassay.impl.libraries.worker_process import WorkerError, WorkerLostError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.audited_scores import scores_of
-from dpassay.properties.assay.execution import open_session
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
 from dpassay.properties.assay.inquiry import domain_of, typical_point
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.questions import QUESTIONS, points_of
+from dpassay.properties.assay.session import open_session
 from dpassay.properties.assay.suite import CheckResult, Plan, Target, close_session, make_plan, run_plan
 
 CAUSES = Path(__file__).with_suffix(".toml")

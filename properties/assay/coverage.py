@@ -28,8 +28,8 @@ from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.families import corners
 from dpassay.properties.assay.inquiry import domain_of, typical_point
-from dpassay.properties.assay.planning import Target
 from dpassay.properties.assay.questions import QUESTIONS
+from dpassay.properties.assay.session import Target
 from dpassay.properties.contract import FunctionRecord
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 

@@ -7,20 +7,19 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 
 import joblib
 
-from dpassay.impl.libraries.remote import RemoteCase, open_library
-from dpassay.impl.libraries.worker_process import Worker
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import Check, CheckResult, Target, at_least_depth
+from dpassay.properties.assay.planning import Check, CheckResult, at_least_depth
+from dpassay.properties.assay.session import Target, close_session, open_session
 from dpassay.properties.assay.time_limits import Budget, Pace
 
-__all__ = ["NOT_STARTED", "close_session", "open_session", "run_check", "run_checks", "too_short"]
+__all__ = ["NOT_STARTED", "run_check", "run_checks", "too_short"]
 
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
@@ -76,6 +75,7 @@ def run_checks(
     if processes == 1 and backend == "loky":
         results = _run_here(target, checks, started)
     else:
+        close_session()  # each of the processes has its own
         results = _run_elsewhere(target, checks, started, processes, backend)
     for result in results:
         pace.note(result)
@@ -149,7 +149,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
     losses: tuple[str, ...] = ()
     is_shallow = False
     try:
-        session = _session_of(target)
+        session = open_session(target)
         began = time.perf_counter()
         patience = max(_PATIENCE * left, _LEAST_PATIENCE)
         session.worker.deadline = time.monotonic() + min(patience, limits.deadline - time.time() + _GRACE)
@@ -174,40 +174,3 @@ def too_short(finding: Finding) -> Finding:
     if finding.kind is FindingKind.NOT_RUN:
         return finding
     return replace(finding, kind=FindingKind.NOT_RUN, detail=f"its time was too short: {finding.detail}")
-
-
-@dataclass(frozen=True)
-class _Session:
-    target: Target
-    worker: Worker
-    cases: dict[str, RemoteCase]
-
-
-_sessions: list[_Session] = []
-"""The open worker of this process, at most one; processes and workers are reused."""
-
-
-def open_session(target: Target) -> None:
-    """Open the worker of this process for a library, unless it is open.
-
-    Raises
-    ------
-    WorkerError, WorkerLostError
-        If the library or its adapter cannot describe its cases.
-    """
-    _session_of(target)
-
-
-def _session_of(target: Target) -> _Session:
-    if _sessions and _sessions[0].target == target:
-        return _sessions[0]
-    close_session()
-    worker = target.worker()
-    _sessions.append(_Session(target, worker, {case.name: case for case in open_library(worker)}))
-    return _sessions[0]
-
-
-def close_session() -> None:
-    """End the open worker of this process."""
-    while _sessions:
-        _sessions.pop().worker.close()

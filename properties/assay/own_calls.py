@@ -9,7 +9,7 @@ from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.worker_process import Worker, WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import Assessment
-from dpassay.properties.assay.planning import Target
+from dpassay.properties.assay.session import Target
 
 __all__ = ["with_own_calls"]
 

@@ -14,14 +14,14 @@ from dpassay.impl.libraries.remote import (
     RemoteCase,
     RemoteFamily,
     RemoteMechanism,
-    open_library,
 )
-from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
+from dpassay.impl.libraries.worker_process import WorkerError, WorkerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
 from dpassay.properties.assay.questions import QUESTIONS
+from dpassay.properties.assay.session import Target, close_session, open_session
 from dpassay.properties.assay.sufficiency import LEAST_CALLS, MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.properties.betting.power import LEADERS_SHARE
 
@@ -83,20 +83,6 @@ def _why_untested(case: RemoteCase) -> str:
     return (
         moves(case) or "the description is incomplete" if isinstance(case, RemoteMechanism) else "it has no attempts"
     )
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a library runs: the interpreter, the file of the adapter, and the time limit of a request in seconds."""
-
-    python: str
-    adapter: str
-    isolated: bool = False
-    timeout: float = 60.0
-
-    def worker(self, *, records: bool = False) -> Worker:
-        """Return a worker that is not started yet; see there for `records`."""
-        return Worker(self.python, self.adapter, timeout=self.timeout, isolated=self.isolated, records=records)
 
 
 @dataclass(frozen=True)
@@ -183,6 +169,7 @@ def make_plan(
     calls: int | None = None,
     mechanism: str = "*",
     law: str = "*",
+    keeps_session: bool = False,
 ) -> Plan:
     """Read the cases of a library and pair them with the laws.
 
@@ -201,6 +188,8 @@ def make_plan(
         mechanism is slow.
     mechanism, law : str
         Globs that select checks.
+    keeps_session : bool
+        Whether the session of this process stays open, for checks that run here next.
 
     Raises
     ------
@@ -209,12 +198,17 @@ def make_plan(
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha must lie strictly between 0 and 1, got {alpha!r}")
-    pairs, library, version = _pairs_of(target, laws)
+    try:
+        pairs, library, version = _pairs_of(target, laws)
+    finally:
+        if not keeps_session:
+            close_session()
     sampled = sum(reason is None and law.sampled for _, law, reason in pairs)
     share = alpha / max(sampled, 1)
     depth = _Depth.of(sampled, calls)
     checks = []
-    for case, one, reason in pairs:
+    for case, one, reason in sorted(pairs, key=lambda pair: isinstance(pair[0], RemoteFamily)):
+        # families come last: they take the longest, and by then it is known whether the time is short
         settings = Settings(
             share,
             seed_of(seed, case.name, one.name),
@@ -236,14 +230,13 @@ def make_plan(
 
 def _pairs_of(target: Target, laws: Sequence[Law]) -> tuple[list[tuple[RemoteCase, Law, str | None]], str, str | None]:
     """Return the cases with their laws and the reason why one does not apply; the library and its version."""
-    with target.worker() as worker:
-        try:
-            cases = open_library(worker)
-            _require_known_arguments(cases)
-        except (WorkerError, WorkerLostError) as error:
-            raise UsageError(f"the adapter {target.adapter!r} cannot describe its cases: {error}") from error
-        greeting = worker.greeting
-        pairs = [(case, law, _reason(case, law)) for case in cases for law in (*laws, DESCRIBED)]
+    try:
+        session = open_session(target)
+    except (WorkerError, WorkerLostError) as error:
+        raise UsageError(f"the adapter {target.adapter!r} cannot describe its cases: {error}") from error
+    cases, greeting = list(session.cases.values()), session.worker.greeting
+    _require_known_arguments(cases)
+    pairs = [(case, law, _reason(case, law)) for case in cases for law in (*laws, DESCRIBED)]
     pairs = [pair for pair in pairs if pair[1] is not DESCRIBED or pair[2] is None]
     tested = {case.name for case, _, reason in pairs if reason is None}
     pairs += [(case, TESTED, None) for case in cases if case.name not in tested and laws]

@@ -25,7 +25,7 @@ from dpassay.properties.assay.deepening import (
     next_round,
     place_of,
 )
-from dpassay.properties.assay.execution import NOT_STARTED, close_session, run_check, run_checks, too_short
+from dpassay.properties.assay.execution import NOT_STARTED, run_check, run_checks, too_short
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
@@ -35,11 +35,11 @@ from dpassay.properties.assay.planning import (
     Check,
     CheckResult,
     Plan,
-    Target,
     at_least_depth,
     in_running_order,
     make_plan,
 )
+from dpassay.properties.assay.session import Target, close_session
 from dpassay.properties.assay.time_limits import Budget
 from dpassay.properties.drawing.workers import backend_in_use
 

@@ -43,7 +43,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -241,6 +241,7 @@ def effort_of(claim: Claim, alpha: float, log_weight: float, pairs: int, *, alon
     return Effort(-math.log(alpha) - log_weight + shared_out(claim, pairs), pairs, alone)
 
 
+@lru_cache
 def power_of(
     claim: Claim,
     *,
@@ -277,14 +278,16 @@ def power_of(
         return Power({}, nats_per_call / _LARGEST_FACTOR, nats_per_call, least, reason=reason)
     found = [scale.smallest(effort.at(calls)) for scale in scales]
     needed = [effort.calls_needed(*scale.gain_allowed()) for scale in scales]
-    hidden = effort_of(claim, alpha, log_weight if least_log_weight is None else least_log_weight, pairs, alone=True)
+    least_weight = log_weight if least_log_weight is None else least_log_weight
+    hidden = effort_of(claim, alpha, least_weight, pairs, alone=pairs > 1)
+    found_alone = found if hidden == effort else [scale.smallest(hidden.at(calls)) for scale in scales]
     return Power(
         _stated(scales, found),
         min(at / scale.allowed if at < math.inf else math.inf for scale, at in zip(scales, found, strict=True)),
         nats_per_call,
         min((calls for calls in needed if calls is not None), default=None),
         notion.reference,
-        on_a_single_pair=_stated(scales, [scale.smallest(hidden.at(calls)) for scale in scales]),
+        on_a_single_pair=_stated(scales, found_alone),
     )
 
 

@@ -169,7 +169,7 @@ def _make_suite(config: pytest.Config) -> LibrarySuite | None:
         library = find_library(name)
         versions = () if version is None else (version,)
         (target,) = targets_of(library, versions, config.getoption("--dpassay-python"), _QUIET)
-        plan = make_plan(target, LAWS, calls=_calls_of(config))
+        plan = make_plan(target, LAWS, calls=_calls_of(config), keeps_session=True)
         return LibrarySuite(name, plan, load_expected(library.expected_failures, plan.version))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

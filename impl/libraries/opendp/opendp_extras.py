@@ -164,6 +164,9 @@ def _directions(columns: int, size: int, norm: float, epsilon: float) -> Any:
 
 _ARCS = 8
 
+_CALLS_OF_DIRECTIONS = 1000
+"""Outcomes of a direction, each of which is searched for in Python and takes some milliseconds."""
+
 
 def direction(norm: float, epsilon: float, angle: float, strength: int) -> Mechanism:
     """Return the case: the arc of the half circle into which the direction of points of a plane falls."""
@@ -191,7 +194,7 @@ def direction(norm: float, epsilon: float, angle: float, strength: int) -> Mecha
             "probabilities": weights.tolist(),
         },
         floats=False,
-        calls=4000,
+        calls=_CALLS_OF_DIRECTIONS,
     )
 
 

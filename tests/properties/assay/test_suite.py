@@ -417,3 +417,17 @@ def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_t
     assert (calls["few"], calls["large claim, limited"], calls["too large, limited"]) == (100, 20_000, 300_000)
     assert calls["too large"] == DEFAULT_CALLS  # what the claim needs is more than a run draws of its own accord
     assert MOST_CALLS < calls["too large, allowed"] < 10_000_000
+
+
+def test_families_are_asked_last(tmp_path: Path) -> None:
+    """They take the longest, and by then the times of the other cases tell whether the time is short."""
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        "from dpassay.adapter import Family, Mechanism\nLIBRARY = 'numpy'\n"
+        "draw = lambda data, size: [0.0] * size\n"
+        "def make(scale, name='member'):\n"
+        "    return Mechanism(name, 'vector:size=1,linf=1', claim='pure:1', sample_many=draw)\n"
+        "CASES = [Family('family', make, {'scale': (2.0, 3.0)}), make(2.0, 'alone')]\n"
+    )
+    plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")
+    assert [check.mechanism for check in plan.checks] == ["alone", "family"]
