@@ -17,6 +17,12 @@ from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["search_relations"]
 
+_TOO_LITTLE = 1e-3
+"""Noise at which a privacy loss distribution at the finest grid of the searches takes several gigabytes."""
+
+_COARSE, _COARSEST = 0.1, 100.0
+"""Grid of the losses of noise 1 that is asked instead, nats, and the coarsest one: less noise has larger losses."""
+
 _TOLERANCE = 1e-7
 """The documented tolerance of the searches, in units of the noise."""
 
@@ -60,10 +66,31 @@ def _ends():
     return not raises(EndlessSearchError, lambda: composition.get_smallest_gaussian_noise(target, 1, 1e7))
 
 
+def _ends_on_a_sample():
+    """Return whether a search ends that any noise suffices: delta is above the probability of being sampled."""
+    module = composition.privacy_loss_distribution
+    given = module.from_gaussian_mechanism
+
+    def coarse(sigma, **options):
+        if sigma < _TOO_LITTLE:
+            raise EndlessSearchError
+        grid = min(_COARSE / sigma**2, _COARSEST)
+        return given(sigma, **{**options, "value_discretization_interval": grid})
+
+    module.from_gaussian_mechanism = coarse
+    try:
+        return not raises(
+            EndlessSearchError,
+            lambda: composition.get_smallest_subsampled_gaussian_noise(_target(1.0, 0.3), 1, 1, 0.2),
+        )
+    finally:
+        module.from_gaussian_mechanism = given
+
+
 def search_relations():
     """Yield the relations."""
     yield Relations(
         "searches for noise",
         {"the smallest noise suffices": _smallest_noise, "advanced composition is inverted": _parts},
-        {"a search for large noise ends": _ends},
+        {"a search for large noise ends": _ends, "a search for noise on a sample ends": _ends_on_a_sample},
     )
