@@ -198,6 +198,7 @@ def make_plan(
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha must lie strictly between 0 and 1, got {alpha!r}")
+    close_session()  # its worker may run an earlier state of the adapter
     try:
         pairs, library, version = _pairs_of(target, laws)
     finally:
@@ -208,7 +209,7 @@ def make_plan(
     depth = _Depth.of(sampled, calls)
     checks = []
     for case, one, reason in sorted(pairs, key=lambda pair: isinstance(pair[0], RemoteFamily)):
-        # families come last: they take the longest, and by then it is known whether the time is short
+        # families come last of the checks that start together: they take the longest, and the others show the speed
         settings = Settings(
             share,
             seed_of(seed, case.name, one.name),

@@ -47,6 +47,8 @@ def open_session(target: Target) -> Session:
     ------
     WorkerError, WorkerLostError
         If the library or its adapter cannot describe its cases.
+    UsageError
+        If the worker cannot be started.
     """
     if _sessions and _sessions[0].target == target:
         return _sessions[0]

@@ -148,8 +148,8 @@ def suite_of(config: pytest.Config) -> LibrarySuite | None:
         If the library, its version or its interpreter is not available.
     """
     if _KEY not in config.stash:
-        config.stash[_KEY] = _make_suite(config)
         config.add_cleanup(close_session)
+        config.stash[_KEY] = _make_suite(config)
     return config.stash[_KEY]
 
 

@@ -136,9 +136,10 @@ def assay(
         print_table([{"library": name} for name in known_libraries()], ("library",))
         return EXPECTED
     from dpassay.properties.assay.laws import LAWS
-    from dpassay.properties.assay.suite import make_plan
+    from dpassay.properties.assay.suite import close_session, make_plan
     from dpassay.properties.assay.targets import targets_of
 
+    click.get_current_context().call_on_close(close_session)
     seconds = None if budget is None else seconds_of("--budget", budget)
     found = find_library(library)
     if coverage:

@@ -17,8 +17,8 @@ from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["search_relations"]
 
-_TOO_LITTLE = 1e-3
-"""Noise at which a privacy loss distribution at the finest grid of the searches takes several gigabytes."""
+_MOST_LOSSES = 1e9
+"""Privacy losses on a grid that take several gigabytes."""
 
 _COARSE, _COARSEST = 0.1, 100.0
 """Grid of the losses of noise 1 that is asked instead, nats, and the coarsest one: less noise has larger losses."""
@@ -72,7 +72,7 @@ def _ends_on_a_sample():
     given = module.from_gaussian_mechanism
 
     def coarse(sigma, **options):
-        if sigma < _TOO_LITTLE:
+        if 0.5 / sigma**2 / options["value_discretization_interval"] > _MOST_LOSSES:
             raise EndlessSearchError
         grid = min(_COARSE / sigma**2, _COARSEST)
         return given(sigma, **{**options, "value_discretization_interval": grid})
@@ -92,5 +92,10 @@ def search_relations():
     yield Relations(
         "searches for noise",
         {"the smallest noise suffices": _smallest_noise, "advanced composition is inverted": _parts},
-        {"a search for large noise ends": _ends, "a search for noise on a sample ends": _ends_on_a_sample},
+        {"a search for large noise ends": _ends},
+    )
+    yield Relations(
+        "searches for noise on samples",
+        {},
+        {"a search ends where any noise suffices": _ends_on_a_sample},
     )

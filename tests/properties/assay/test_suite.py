@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 from dpassay.arguments import UsageError
-from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism
+from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, open_library
+from dpassay.impl.libraries.worker_process import Worker
+from dpassay.properties.assay import session
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.assay.planning import at_least_depth
+from dpassay.properties.assay.planning import at_least_depth, in_running_order
 from dpassay.properties.assay.suite import (
     DEFAULT_CALLS,
     MOST_CALLS,
@@ -419,7 +421,7 @@ def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_t
     assert MOST_CALLS < calls["too large, allowed"] < 10_000_000
 
 
-def test_families_are_asked_last(tmp_path: Path) -> None:
+def test_families_come_last_of_the_checks_that_start_together(tmp_path: Path) -> None:
     """They take the longest, and by then the times of the other cases tell whether the time is short."""
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
@@ -430,4 +432,25 @@ def test_families_are_asked_last(tmp_path: Path) -> None:
         "CASES = [Family('family', make, {'scale': (2.0, 3.0)}), make(2.0, 'alone')]\n"
     )
     plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")
-    assert [check.mechanism for check in plan.checks] == ["alone", "family"]
+    assert [check.mechanism for check in in_running_order(plan.checks)] == ["alone", "family"]
+
+
+def test_a_plan_and_its_checks_share_one_session_if_they_run_here(
+    some: Target, laws: list[Law], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int] = []
+
+    def counted(worker: Worker) -> list[RemoteCase]:
+        opened.append(1)
+        return open_library(worker)
+
+    monkeypatch.setattr(session, "open_library", counted)
+    for keeps, times in ((True, 1), (False, 2)):
+        opened.clear()
+        plan = make_plan(some, laws, calls=200, keeps_session=keeps)
+        list(run_plan(plan))
+        assert len(opened) == times
+    make_plan(some, laws, keeps_session=True)
+    make_plan(some, laws, keeps_session=True)  # an earlier session may run an earlier state of the adapter
+    assert len(opened) == 4
+    close_session()

@@ -219,6 +219,8 @@ def test_a_violation_on_a_single_pair_needs_more_calls_than_one_on_all() -> None
     assert math.isfinite(few.figures["epsilon"])
     alone = power_of(PureDP(1.0), calls=5_000, alpha=1e-6)
     assert alone.on_a_single_pair == alone.figures
+    light = power_of(PureDP(1.0), calls=5_000, alpha=1e-6, least_log_weight=-5.2)
+    assert light.on_a_single_pair["epsilon"] > light.figures["epsilon"]
 
 
 @pytest.mark.parametrize("claim", [*CLAIMS, PureDP(0.0), ZCDP(0.0)], ids=repr)
