@@ -18,7 +18,7 @@ from snsql.sql._mechanisms.base import Mechanism as Kind
 from snsql.sql.dpsu import policy_laplace
 from snsql.sql.privacy import Stat
 
-from dpassay.adapter import Family, Mechanism, NoisePrimitive
+from dpassay.adapter import Family, Mechanism, NoisePrimitive, Relations
 
 __all__ = ["families"]
 
@@ -149,19 +149,28 @@ def _noise(make_mechanism, delta):
     return Family(f"{make_mechanism.__name__}, family", make, domain)
 
 
+def _with_threshold(make_mechanism, epsilon, delta, contributions):
+    mechanism = make_mechanism(epsilon, delta=delta, sensitivity=1, max_contrib=contributions)
+    mechanism.delta = delta  # as the reader does for the count of keys
+    return mechanism
+
+
+def _kept_alone(mechanism, contributions):
+    """Return how likely a user alone, who is in as many groups as are allowed, is seen in one of them."""
+    distance, scale = float(mechanism.threshold) - 1.0, float(mechanism.scale)
+    if isinstance(mechanism, Gaussian):
+        exceeds = 0.5 * math.erfc(distance / scale / math.sqrt(2))
+    else:
+        exceeds = 0.5 * math.exp(-distance / scale) if distance > 0 else 1 - 0.5 * math.exp(distance / scale)
+    return -math.expm1(contributions * math.log1p(-exceeds))
+
+
 def _threshold(make_mechanism):
     """Return the count of a group, released if it passes the threshold; one user may be in several groups."""
 
     def make(epsilon, delta, contributions):
-        mechanism = make_mechanism(epsilon, delta=delta, sensitivity=1, max_contrib=contributions)
-        mechanism.delta = delta  # as the reader does for the count of keys
+        mechanism = _with_threshold(make_mechanism, epsilon, delta, contributions)
         threshold = float(mechanism.threshold)
-
-        def noise_exceeds(distance):
-            scale = float(mechanism.scale)
-            if make_mechanism is Gaussian:
-                return 0.5 * math.erfc(distance / scale / math.sqrt(2))
-            return 0.5 * math.exp(-distance / scale) if distance > 0 else 1 - 0.5 * math.exp(distance / scale)
 
         def sample_many(data, size):
             # a user alone is in as many groups as are allowed; one of them shows that the user is there
@@ -172,7 +181,7 @@ def _threshold(make_mechanism):
             ]
 
         def distribution(data):
-            kept = 1 - (1 - noise_exceeds(threshold - data[0])) ** contributions if data[0] else 0.0
+            kept = _kept_alone(mechanism, contributions) if data[0] else 0.0
             return {"family": "finite", "symbols": [True, False], "probabilities": [kept, 1 - kept]}
 
         return Mechanism(
@@ -185,9 +194,19 @@ def _threshold(make_mechanism):
             relative_error=1e-6,
         )
 
-    # a user is seen with probability delta/2: at delta 0.001 a hunt of some thousand calls may see none
+    # a user is seen with probability delta/2: a hunt may see none at the smaller deltas of `_small_thresholds`
     domain = {"epsilon": (0.2, 4.0), "delta": (0.03, 0.1), "contributions": (2, 4)}
     return Family(f"{make_mechanism.__name__}.threshold, family", make, domain)
+
+
+def _small_thresholds(random):
+    """Check that a user alone is seen with probability delta at most, where few samples would show the user."""
+    for make_mechanism in (Laplace, Gaussian):
+        for contributions in (1, 2, 4):
+            epsilon, delta = random.uniform(0.2, 4.0), 10 ** random.uniform(-6.0, -1.5)
+            kept = _kept_alone(_with_threshold(make_mechanism, epsilon, delta, contributions), contributions)
+            words = f"{make_mechanism.__name__}({epsilon!r}, delta={delta!r}, max_contrib={contributions}).threshold"
+            yield words, 0.0, kept, delta * (1 + 1e-6)
 
 
 # --- the set union -----------------------------------------------------------------------------------------------
@@ -354,3 +373,4 @@ def families():
     yield _noise(Gaussian, delta=True)
     yield _threshold(Laplace)
     yield _threshold(Gaussian)
+    yield Relations("thresholds at small deltas", {"a user alone is seen with delta at most": _small_thresholds}, {})
