@@ -148,8 +148,11 @@ def assay(
     plans, planned = [], []
     for target in targets_of(found, versions, python, _tell):
         start = time.monotonic()
-        selected = {"mechanism": mechanism, "law": law}
-        plans.append(make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, **selected, keeps_session=True))
+        plans.append(
+            make_plan(
+                target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law, keeps_session=True
+            )
+        )
         planned.append(time.monotonic() - start)
     if resume is not None and len(plans) > 1:
         raise UsageError("--resume keeps one run; give one --version with it")

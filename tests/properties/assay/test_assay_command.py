@@ -10,6 +10,7 @@ import pytest
 
 from dpassay.cli import main
 from dpassay.properties.assay import laws as shipped
+from dpassay.properties.assay import session
 from dpassay.properties.assay.finding import Finding, Law
 from dpassay.properties.assay.suite import Budget, Target
 
@@ -67,6 +68,12 @@ def test_findings_with_entries_exit_0(adapter: Path, capsys: Capture) -> None:
     status, records, _ = run(capsys, str(adapter))
     assert status == 0
     assert {one["expected"] for one in records} == {None, "known (-)"}
+
+
+def test_an_error_of_use_leaves_no_session_open(adapter: Path, capsys: Capture) -> None:
+    status, _, err = run(capsys, str(adapter), "--mechanism", "nothing")
+    assert (status, "matches none of" in err) == (2, True)
+    assert not session._sessions
 
 
 def test_a_selection_to_which_no_law_applies_ends_without_a_crash(adapter: Path, capsys: Capture) -> None:

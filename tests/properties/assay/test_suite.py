@@ -450,7 +450,10 @@ def test_a_plan_and_its_checks_share_one_session_if_they_run_here(
         plan = make_plan(some, laws, calls=200, keeps_session=keeps)
         list(run_plan(plan))
         assert len(opened) == times
+    elsewhere = run_plan(make_plan(some, laws, calls=200, keeps_session=True), jobs=2)
+    assert not any(session._sessions for result in elsewhere if result.seconds)  # each of the processes has its own
+    opened.clear()
     make_plan(some, laws, keeps_session=True)
     make_plan(some, laws, keeps_session=True)  # an earlier session may run an earlier state of the adapter
-    assert len(opened) == 4
+    assert len(opened) == 2
     close_session()
