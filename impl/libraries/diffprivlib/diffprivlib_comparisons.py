@@ -23,7 +23,11 @@ def at_least(words, value, bound):
 
 
 def apart(words, found, exact, slack=1e-8):
-    """Return the comparison of arrays: their greatest distance; that of arrays of different shapes is infinite."""
+    """Return the comparison of arrays: the greatest distance of two entries, relative to one that is above 1.
+
+    That of arrays of different shapes is infinite. An entry that is large, such as an end that stands for infinity,
+    takes nothing from the comparison of the others.
+    """
     found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
-    distance = np.max(np.abs(found - exact)) if found.shape == exact.shape else math.inf
-    return words, 0.0, float(distance), slack * (1 + float(np.max(np.abs(exact))))
+    distance = np.max(np.abs(found - exact) / (1 + np.abs(exact))) if found.shape == exact.shape else math.inf
+    return words, 0.0, float(distance), slack
