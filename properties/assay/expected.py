@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import Type, parse_specifier, read_table, require_fields
-from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.finding import UNANSWERED, Finding
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 
 __all__ = ["DIRECTIONS", "FINE", "Direction", "ExpectedFailure", "covering", "load_expected"]
@@ -101,6 +101,9 @@ class ExpectedFailure:
 
     def excess_of(self, finding: Finding) -> str | None:
         """Return how a finding of the expected kind is worse than expected, or None if it is not."""
+        unanswered = (finding.witness or {}).get(UNANSWERED)
+        if unanswered:
+            return f"worse than expected: no answer to {'; '.join(unanswered)}"
         return self._excess_of_numbers(finding) or self._excess_of_calls(finding)
 
     def _excess_of_numbers(self, finding: Finding) -> str | None:

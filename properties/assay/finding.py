@@ -8,7 +8,7 @@ result. *not run*: no result either, because the time of the run did not allow t
 needs. Violations, unsound numbers and wrong answers are always certified.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -19,7 +19,28 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["Finding", "Law", "Settings", "Turn"]
+__all__ = ["UNANSWERED", "Finding", "Law", "Settings", "Turn", "without_answer"]
+
+UNANSWERED = "unanswered"
+"""Key of a witness: the questions of a list that the library did not answer, beside those that it answered wrongly.
+
+No expected failure excuses them: what is known to be wrong must not hide what was not asked.
+"""
+
+
+def without_answer(questions: Sequence[str], reasons: Sequence[str]) -> str:
+    """Return words on the questions of a list that were not answered, to add to a detail; empty without any.
+
+    Parameters
+    ----------
+    questions : sequence of str
+        The questions.
+    reasons : sequence of str
+        Why, as far as it is known: mistakes of the adapter, and lost workers.
+    """
+    if not questions:
+        return ""
+    return f"; no answer to {'; '.join(questions)}" + (f" ({'; '.join(reasons)})" if reasons else "")
 
 
 @dataclass(frozen=True)

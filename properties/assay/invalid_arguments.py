@@ -5,7 +5,7 @@ from typing import Any
 from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
+from dpassay.properties.assay.finding import UNANSWERED, Finding, Law, Settings, Turn, without_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -22,40 +22,44 @@ def _applies(case: RemoteCase) -> str | None:
 def _check(case: RemoteCase, settings: Settings) -> Finding:
     assert isinstance(case, RemoteNonsense)
     accepted: dict[str, Any] = {}
-    losses: list[str] = []
-    mistakes: list[str] = []
+    losses: dict[str, str] = {}
+    mistakes: dict[str, str] = {}
     asked = 0
     for words in case.attempts[: settings.calls]:
         asked += 1
         try:
             returned, value = case.attempt(words)
         except SamplerLostError as error:
-            losses.append(str(error))
+            losses[words] = str(error)
             if len(losses) >= _MOST_LOSSES:
                 break
             continue
         except WorkerError as error:
-            mistakes.append(f"{words}: {error}")
+            mistakes[words] = f"{words}: {error}"
             continue
         if returned:
             accepted[words] = repr(value)
     if accepted:
+        unanswered = [*mistakes, *losses, *case.attempts[asked:]]
         detail = f"{len(accepted)} of {asked} accepted: {'; '.join(accepted)}"
+        detail += without_answer(unanswered, [*mistakes.values(), *losses.values()])
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
-            witness={"accepted": accepted},
+            witness={"accepted": accepted, UNANSWERED: unanswered},
         )
     if mistakes:
-        detail = f"the code of the adapter raises in {len(mistakes)} of {asked} attempts: {'; '.join(mistakes)}"
+        told = "; ".join(mistakes.values())
+        detail = f"the code of the adapter raises in {len(mistakes)} of {asked} attempts: {told}"
         return Finding(FindingKind.ERROR, detail, calls=asked)
     if not asked:
         return Finding(FindingKind.ERROR, "the case has no attempts")
     if losses or asked < len(case.attempts):
-        return Finding(FindingKind.UNDECIDED, losses[0] if losses else f"only {asked} attempts were made", calls=asked)
+        why = next(iter(losses.values()), f"only {asked} attempts were made")
+        return Finding(FindingKind.UNDECIDED, why, calls=asked)
     return Finding(
         FindingKind.OK,
         f"all {asked} rejected",

@@ -4,12 +4,13 @@ Each is asked at random parameters, from fixed seeds; facts about single numbers
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
+from dpassay.properties.assay.finding import UNANSWERED, Finding, Law, Settings, Turn, without_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -28,14 +29,15 @@ def _applies(case: RemoteCase) -> str | None:
 
 @dataclass
 class _Answers:
-    """Answers to the relations of a case: the broken ones with their seeds and details, and what was not asked."""
+    """Answers to the relations of a case: the broken ones with their seeds and details, and what was not answered."""
 
     compared: int = 0
     asked: int = 0
+    answered: set[str] = field(default_factory=set)
     broken: dict[str, int] = field(default_factory=dict)
     details: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
-    mistakes: list[str] = field(default_factory=list)
+    mistakes: dict[str, str] = field(default_factory=dict)
     numbers: tuple[float | None, float | None] = (None, None)
     """The number of the first broken relation, and the bound that it breaks."""
 
@@ -48,16 +50,23 @@ class _Answers:
             self.losses.append(f"{words}: {error}")
         except WorkerError as error:
             if error.is_own or error.is_unasked:
-                self.mistakes.append(f"{words}: {error}")
+                self.mistakes[words] = f"{words}: {error}"
             else:
                 self._note(words, seed, f"valid parameters raise {error}")
         else:
             self.compared += number
+            if number:
+                self.answered.add(words)
             if failed:
                 _, low, value, high = failed[0]
                 if not self.broken:
                     self.numbers = (value, high if value > high else low)
                 self._note(words, seed, _in_words(*failed[0]))
+
+    def unanswered(self, relations: Iterable[str]) -> list[str]:
+        """Return the relations of which nothing is known: never compared, or with a mistake in the adapter."""
+        known = self.answered | self.broken.keys()
+        return [words for words in relations if words in self.mistakes or words not in known]
 
     def _note(self, words: str, seed: int, detail: str) -> None:
         self.broken[words] = seed
@@ -80,8 +89,10 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
 
 def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     number, asked = len(case.relations), answers.asked
+    mistakes, unanswered = list(answers.mistakes.values()), answers.unanswered(case.relations)
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
+        detail += without_answer(unanswered, [*mistakes, *answers.losses])
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
@@ -90,15 +101,16 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
-            witness={"broken": answers.broken, "details": answers.details},
+            witness={"broken": answers.broken, "details": answers.details, UNANSWERED: unanswered},
         )
-    if answers.mistakes:
-        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {answers.mistakes[0]}", calls=asked)
+    if mistakes:
+        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)
     if answers.losses or asked < number:
         why = answers.losses[0] if answers.losses else f"only {asked} of {number} relations were asked"
         return Finding(FindingKind.UNDECIDED, why, calls=asked)
-    if not answers.compared:
-        return Finding(FindingKind.ERROR, "the relations compare nothing", calls=asked)
+    if unanswered:
+        words = "; ".join(unanswered)
+        return Finding(FindingKind.ERROR, f"relations that compare nothing: {words}", calls=asked)
     return Finding(
         FindingKind.OK,
         f"{number} relations, {answers.compared} comparisons",

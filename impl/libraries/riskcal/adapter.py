@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics
+import sys
 import warnings
 
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -138,19 +139,20 @@ def _of_losses(random):
 def _renyi_rate(epsilon, order, rate):
     """Return the least false negative rate whose two-point divergences do not exceed epsilon, both ways."""
 
-    def divergence(p, q):
+    def divergence(one, two):
+        """Return that of two points, of which both probabilities are given: 1 - p is 1 for a small p."""
         if order == 1:
-            return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-        terms = [order * math.log(a) + (1 - order) * math.log(b) for a, b in ((p, q), (1 - p, 1 - q))]
+            return math.fsum(p * math.log(p / q) for p, q in zip(one, two))
+        terms = [order * math.log(p) + (1 - order) * math.log(q) for p, q in zip(one, two)]
         top = max(terms)
         return (top + math.log(math.fsum(math.exp(term - top) for term in terms))) / (order - 1)
 
     low, high = 1e-300, 1 - rate
     for _ in range(2000):
-        middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
+        middle = math.sqrt(low) * math.sqrt(high) if high > 4 * low else (low + high) / 2
         if middle in (low, high):
             break
-        one, two = 1 - middle, rate
+        one, two = (1 - middle, middle), (rate, 1 - rate)
         fits = max(divergence(one, two), divergence(two, one)) <= epsilon
         low, high = (low, middle) if fits else (middle, high)
     return high
@@ -165,9 +167,29 @@ def _of_renyi(random):
             yield (words, *near(analysis.get_beta_from_rdp(epsilon, rate, order), exact, 1e-7, 2e-7))
 
 
+def _of_large_orders(random):
+    """Check bounds at the orders from which the power of a rate overflows."""
+    epsilon = random.uniform(1.0, 3.0)
+    for rate in (1e-6, 1e-4, 1e-3):
+        order = 1.002 + math.log(sys.float_info.max) / -math.log(rate)
+        exact = _renyi_rate(epsilon, order, rate)
+        words = f"get_beta_from_rdp({epsilon!r}, alpha={rate!r}, order={order!r})"
+        yield words, -math.inf, float(analysis.get_beta_from_rdp(epsilon, rate, order)), exact + 2e-7
+
+
+def _of_little_loss(random):
+    """Check that the bound of a small rho admits an attack on Gaussian noise."""
+    rho = 10 ** random.uniform(-3, -1.3)
+    found = analysis.get_beta_from_zcdp(rho, 1e-6)
+    yield f"get_beta_from_zcdp({rho!r}, 1e-06)", 0.0, found, _gaussian_rate(math.sqrt(2 * rho), 1e-6) + 1e-8
+
+
 def _of_concentrated(random):
-    """Gaussian noise is rho-zCDP: no bound may exclude what an attack on it reaches."""
-    rho = 10 ** random.uniform(-2, 1.2)
+    """Gaussian noise is rho-zCDP: no bound may exclude what an attack on it reaches.
+
+    Where rho is small, bounds at large orders decide, which are known to be wrong.
+    """
+    rho = 10 ** random.uniform(-0.5, 1.2)
     mu = math.sqrt(2 * rho)
     for rate in (1e-8, 1e-3, random.uniform(0.05, 0.6)):
         found = analysis.get_beta_from_zcdp(rho, rate)
@@ -316,6 +338,13 @@ def cases():
                 "zCDP admits the advantage of Gaussian noise": _advantage_of_concentrated,
             },
             _edges(),
+        ),
+        Relations(
+            "riskcal.analysis, large orders",
+            {
+                "error rates of Renyi privacy are no larger": _of_large_orders,
+                "zCDP of a small rho admits Gaussian noise": _of_little_loss,
+            },
         ),
         Relations("riskcal.calibration", {"noise meets the target": _calibrated}, seconds=120.0),
         Relations("CTDAccountant, relations", {"accounts of full batches are Gaussian": _accounts}),

@@ -85,8 +85,11 @@ def test_a_mistake_of_the_adapter_is_no_finding_about_the_library() -> None:
     assert finding({"mistake": lambda _: missing}).kind is FindingKind.ERROR  # type: ignore[name-defined]  # noqa: F821
 
 
-def test_relations_that_compare_nothing_are_an_error() -> None:
-    assert finding({"empty": lambda _: []}).kind is FindingKind.ERROR
+def test_a_relation_that_compares_nothing_is_an_error() -> None:
+    found = finding({"fine": holds, "empty": lambda _: []})
+    assert found.kind is FindingKind.ERROR
+    assert "empty" in found.detail
+    assert "fine" not in found.detail
 
 
 def test_every_relation_is_asked_once_however_late_it_is() -> None:
@@ -114,3 +117,33 @@ def test_an_expected_failure_excuses_the_relations_that_it_names() -> None:
     broken = of(1.0, 0.5, 2.0)
     assert entry.excess_of(finding({"known": broken, "fine": holds})) is None
     assert entry.excess_of(finding({"known": broken, "new": broken})) == "worse than expected: new broken, too"
+
+
+@pytest.mark.parametrize(
+    ("relation", "words"),
+    [
+        (lambda _: missing, "missing"),  # type: ignore[name-defined]  # noqa: F821
+        (lambda _: [], "no answer to other"),
+    ],
+    ids=["a mistake", "no comparison"],
+)
+def test_an_expected_failure_does_not_excuse_what_was_not_answered(relation: Any, words: str) -> None:
+    """A relation that is known to be broken must not hide one that the adapter cannot ask."""
+    entry = ExpectedFailure(
+        "numbers", "relations_hold", "", FindingKind.WRONG_ANSWER, "known", "not reported", accepted=("known", "other")
+    )
+    found = finding({"known": of(1.0, 0.5, 2.0), "other": relation})
+    assert found.kind is FindingKind.WRONG_ANSWER
+    assert words in found.detail
+    assert entry.excess_of(found) == "worse than expected: no answer to other"
+
+
+def test_a_mistake_at_a_later_seed_is_not_excused_by_an_answer_before() -> None:
+    first = Random(5).random()  # noqa: S311  # the draw of the first seed
+
+    def once(random: Random) -> list[Row]:
+        return [("draw", 0.0, 0.0, 0.0)] if random.random() == first else missing  # type: ignore[name-defined]  # noqa: F821
+
+    found = finding({"known": of(1.0, 0.5, 2.0), "other": once})
+    assert found.witness is not None
+    assert found.witness["unanswered"] == ["other"]

@@ -308,6 +308,15 @@ def test_a_mistake_of_the_adapter_is_no_refusal(attempt: Callable[[], Any]) -> N
     assert "right" not in found.detail
 
 
+def test_an_accepted_call_does_not_hide_a_mistake_of_the_adapter() -> None:
+    case = Nonsense("case", {"accepted": lambda: 1.0, "wrong": lambda: LINE[999]})
+    found = findings(case)["rejects_invalid_calls"]
+    assert found.kind == "wrong answer"
+    assert found.witness is not None
+    assert found.witness["unanswered"] == ["wrong"]
+    assert "no answer to wrong" in found.detail
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
