@@ -144,8 +144,10 @@ def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     rng = np.random.default_rng([settings.seed, 15])
     inquiry, compared = Inquiry(answer, settings), 0
-    for base in points_of(question, domain_of(answer), rng, _ORDERS * settings.depth):
-        integer, step = int(rng.integers(2, _LARGEST_ORDER)), float(rng.choice(_STEPS))
+    low, high = domain_of(answer).get("order", (2, _LARGEST_ORDER))
+    least, largest = max(2, math.ceil(low)), min(_LARGEST_ORDER, math.floor(high))
+    for base in points_of(question, domain_of(answer), rng, _ORDERS * settings.depth) if least < largest else ():
+        integer, step = int(rng.integers(least, largest)), float(rng.choice(_STEPS))
         for middle in (integer - step, float(integer), integer + step):
             points = [{**base, "order": order} for order in (middle - step, middle, middle + step)]
             if middle - step <= 1 or not all(inside(point, domain_of(answer)) for point in points):

@@ -415,6 +415,19 @@ def test_honest_sampling_passes(law: str) -> None:
     assert found.evidence == "enclosed"
 
 
+def test_convexity_is_tested_inside_a_small_domain_of_orders() -> None:
+    """Orders up to 8 of a library whose larger ones are not documented: nearly all points must be compared."""
+
+    def honest(sigma: float, order: float) -> float:
+        return order / (2 * sigma * sigma) if order <= 8 else math.nan
+
+    case = answer("gaussian_renyi", honest, domain={"order": (1.01, 8.0)})
+    found = finding([case], "convex_in_order")
+    assert found.kind == "ok", found.detail
+    assert found.power is not None
+    assert found.power["points"] > 20
+
+
 def test_the_lowest_bits_of_the_liar_do_tell() -> None:
     assert lowest_bit(np.asarray(snapped([1.0], 50))).max() < lowest_bit(np.asarray(snapped([0.0], 50))).min()
 
