@@ -5,8 +5,8 @@ affected versions, the kind of finding, a reason and the upstream report. An ent
 unexpected, like a finding without an entry: the library was fixed, or the harness no longer detects the fault.
 
 An entry that states the size of its finding excuses nothing worse: `factor` bounds the ratio of the certified and the
-claimed number, `direction` names the side, `accepted` the invalid calls. With a list of mechanisms or laws, each of
-them must show the finding. An `occasional` finding need not appear.
+claimed number, `direction` names the side, `least` the smallest number claimed, `accepted` the invalid calls. With a
+list of mechanisms or laws, each of them must show the finding. An `occasional` finding need not appear.
 """
 
 import math
@@ -36,7 +36,7 @@ Direction = Literal["below", "above"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
 _FAILURE_FIELDS = ("mechanism", "law", "versions", "finding", "reason", "upstream")
-_SIZES: dict[str, Type] = {"factor": (int, float), "direction": str, "accepted": list}
+_SIZES: dict[str, Type] = {"factor": (int, float), "direction": str, "least": (int, float), "accepted": list}
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class ExpectedFailure:
         infinite.
     direction : str, optional
         One of `DIRECTIONS`.
+    least : float, optional
+        Smallest claimed number that is excused, where no number is certified: an epsilon below 0, for instance. No
+        entry with a size excuses NaN.
     accepted : tuple of str, optional
         The invalid calls whose acceptance is excused, or the relations that may be broken.
     page : str, optional
@@ -81,6 +84,7 @@ class ExpectedFailure:
     severity: FindingSeverity | None = None
     factor: float | None = None
     direction: Direction | None = None
+    least: float | None = None
     accepted: tuple[str, ...] | None = None
     page: str | None = None
     common: str | None = None
@@ -107,11 +111,19 @@ class ExpectedFailure:
         return self._excess_of_numbers(finding) or self._excess_of_calls(finding)
 
     def _excess_of_numbers(self, finding: Finding) -> str | None:
+        claimed, certified = finding.claimed, finding.certified
+        if self.least is not None and not (claimed is not None and claimed >= self.least):
+            return f"worse than expected: {claimed} is not at least {self.least:.6g}"
         if self.factor is None and self.direction is None:
             return None
-        claimed, certified = finding.claimed, finding.certified
         if claimed is None or certified is None:
             return "worse than expected: the finding states no claimed and certified number"
+        return self._excess_over(claimed, certified)
+
+    def _excess_over(self, claimed: float, certified: float) -> str | None:
+        """Return how a claimed number is farther from the certified one, or on another side, than expected."""
+        if math.isnan(claimed):
+            return "worse than expected: the number claimed is NaN"
         if claimed == certified:
             return None  # a violation by as little as its bound can show: on neither side, by no factor
         side = "below" if claimed < certified else "above"
@@ -200,6 +212,8 @@ def _require_sizes(path: Path, entry: dict[str, Any]) -> None:
         raise UsageError(f"{path}: direction must be one of {', '.join(DIRECTIONS)}, got {entry['direction']!r}")
     if not entry.get("factor", 1) >= 1:
         raise UsageError(f"{path}: factor must be a number of at least 1, got {entry['factor']!r}")
+    if math.isnan(entry.get("least", 0)):
+        raise UsageError(f"{path}: least must be a number other than NaN, got {entry['least']!r}")
     if not all(isinstance(words, str) for words in entry.get("accepted", ())):
         raise UsageError(f"{path}: accepted must be a list of strings, got {entry['accepted']!r}")
 

@@ -37,8 +37,8 @@ _LARGEST_FRACTIONAL = 10.9
 """The largest fractional order of the accountant; those of a user may be larger, and are a known finding."""
 
 _TERMS = math.exp(-30)
-"""Relative to 1: the series for fractional orders end where their terms are below. A divergence is the logarithm of the
-sum over the order - 1, which is .01 at least."""
+"""Relative to 1: the series for fractional orders end where their terms are below. A divergence is the logarithm of
+their sum over the order - 1, which is .01 at least."""
 
 _CALIBRATED = {"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)}
 

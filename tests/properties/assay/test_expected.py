@@ -158,6 +158,7 @@ def test_entries_are_about_versions(tmp_path: Path) -> None:
         ("upstream", "factor = 0.5\nupstream", "factor must be a number of at least 1, got 0.5"),
         ("upstream", 'factor = "two"\nupstream', "factor must be a int or float, got 'two'"),
         ("upstream", 'direction = "low"\nupstream', "direction must be one of below, above, got 'low'"),
+        ("upstream", "least = nan\nupstream", "least must be a number other than NaN, got nan"),
         ("upstream", "accepted = [1]\nupstream", r"accepted must be a list of strings, got \[1\]"),
         ("[[failure]]", "[[failures]]", "the top level has the key 'failures'"),
     ],
@@ -184,6 +185,7 @@ def judged_alone(entry: ExpectedFailure, finding: Finding) -> tuple[bool, str]:
         (0.0, 2.1, False, "worse than expected: by a factor of inf, expected at most 2; loss"),
         (1.9, 1.0, False, "worse than expected: 1.9 lies above the certified 1, not below; loss"),
         (1.0, None, False, "worse than expected: the finding states no claimed and certified number; loss"),
+        (math.nan, 1.9, False, "worse than expected: the number claimed is NaN; loss"),
     ],
 )
 def test_an_entry_with_a_size_excuses_nothing_worse(
@@ -196,13 +198,26 @@ def test_an_entry_with_a_size_excuses_nothing_worse(
     plan, results = plan_of(("bad", "law", "violation"))
     both = [entry, replace(entry, factor=math.inf, direction=None, reason="another cause")]
     (line,) = assess(plan, [replace(results[0], finding=finding)], both)
-    assert line.as_expected == (excused or certified is not None)  # what one entry does not excuse, another may
+    has_figures = certified is not None and not math.isnan(claimed)
+    assert line.as_expected == (excused or has_figures)  # what one entry does not excuse, another may
 
 
 def test_a_violation_by_as_little_as_its_bound_shows_is_on_neither_side() -> None:
     entry = replace(ENTRY, factor=1.5, direction="below")
     assert entry.excess_of(Finding(FindingKind.VIOLATION, "", claimed=8.0, certified=8.0)) is None
     assert "not below" in str(entry.excess_of(Finding(FindingKind.VIOLATION, "", claimed=8.1, certified=8.0)))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "excused"), [(-0.5, True), (-0.7, True), (-0.71, False), (math.nan, False), (None, False)]
+)
+def test_an_entry_with_a_least_number_excuses_none_below(claimed: float | None, excused: bool) -> None:
+    entry = replace(ENTRY, least=-0.7)
+    finding = Finding(FindingKind.VIOLATION, "loss", claimed=claimed)
+    is_expected, words = judged_alone(entry, finding)
+    assert is_expected == excused
+    assert excused or words == f"worse than expected: {claimed} is not at least -0.7; loss"
+    assert replace(ENTRY, least=-math.inf).excess_of(finding) is None or claimed is None or math.isnan(claimed)
 
 
 def test_an_entry_excuses_the_invalid_calls_that_it_names() -> None:
