@@ -29,6 +29,14 @@ _ORDINARY = {
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
+_DELTAS = {
+    "epsilon": {"delta": (1e-12, 1e-3)},
+    "epsilon, tiny delta": {"delta": (1e-300, 1e-12)},
+    "epsilon, large delta": {"delta": (1e-3, 1.0)},
+}
+"""Cases of pure mechanisms: at a tiny delta some compositions cost nothing, and at a large one two may cost less than
+one, which is bounded in another way. Neither is excused between."""
+
 _MINIMISED = 1e-10
 """Absolute, in delta: where nothing is spent, a minimum over orders is as near to 0 as the search came."""
 
@@ -85,15 +93,17 @@ def _mechanisms():
                 return float(_ask(_composed(m(arguments[p]), arguments["count"]), **{g: arguments[g]}))
 
             domain = {**_ORDINARY, "count": (1, 1)} if name.startswith("Exact") else _ORDINARY
-            yield Answer(
-                f"{name}, {asked}",
-                f"{stem}_{asked}",
-                compute,
-                domain=domain,
-                relative_error=_ROUNDING,
-                looseness=_MINIMISED if asked == "delta" else 0.0,
-                splits=True,
-            )
+            parts = _DELTAS if f"{name}, {asked}" == "PureDP_Mechanism, epsilon" else {asked: {}}
+            for part, within in parts.items():
+                yield Answer(
+                    f"{name}, {part}",
+                    f"{stem}_{asked}",
+                    compute,
+                    domain={**domain, **within},
+                    relative_error=_ROUNDING,
+                    looseness=_MINIMISED if asked == "delta" else 0.0,
+                    splits=True,
+                )
     yield Answer(
         "PureDP_Mechanism, eps_pureDP",
         "pure_composition_epsilon",
