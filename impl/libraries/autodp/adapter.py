@@ -38,7 +38,7 @@ _DELTAS = {
 one, which is bounded in another way. Neither is excused between."""
 
 _MINIMISED = 1e-10
-"""Absolute, in delta: where nothing is spent, a minimum over orders is as near to 0 as the search came."""
+"""Absolute, in delta: a minimum over orders is as near to 0 as the search came."""
 
 
 _EXACT_GAUSSIAN = "exact curve of the Gaussian mechanism"
@@ -142,12 +142,14 @@ def _mechanisms():
             lambda sigma, rate, count, g=given, **asks: float(_ask(_sampled(sigma, rate, count), **{g: asks[g]})),
             domain={**_ORDINARY, "sigma": (0.5, 10.0), "rate": (1e-3, 0.5)},
             relative_error=_ROUNDING,
+            looseness=_MINIMISED if asked == "delta" else 0.0,
         )
         yield Answer(
             f"zCDP_Mechanism, {asked}",
             f"zcdp_{asked}",
             lambda rho, g=given, **asks: float(_ask(mechanism_zoo.zCDP_Mechanism(rho), **{g: asks[g]})),
             relative_error=_ROUNDING,
+            looseness=_MINIMISED if asked == "delta" else 0.0,
         )
     yield Answer(
         "DiscreteGaussianMechanism, epsilon",
