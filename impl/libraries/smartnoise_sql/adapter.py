@@ -272,9 +272,16 @@ def _answers():
         "Odometer.spent, large delta",
         "approximate_composition_epsilon",
         functools.partial(_homogeneous, shows_delta=True),
-        # the deltas add up to less than a fifth: with a smaller total delta there is no answer
-        domain={"delta0": (1e-4, 3e-4), "count": (200, 700), "delta": (0.2, 0.5), "epsilon0": (0.01, 100.0)},
-        notes="the same figures where the deltas add up to much",
+        # the deltas alone compose to d of .213 to .296, and the odometer says d (1 - d) at most .209
+        domain={"delta0": (4e-4, 5e-4), "count": (600, 700), "delta": (0.209, 0.212), "epsilon0": (0.01, 100.0)},
+        notes="deltas that no epsilon suffices for",
+    )
+    yield Answer(
+        "Odometer.spent, deltas that add up to much",
+        "approximate_composition_epsilon",
+        _homogeneous,
+        # they compose to less than .17, and no logarithm is near 0
+        domain={"delta0": (3e-4, 1e-3), "count": (20, 150), "delta": (0.2, 0.5), "epsilon0": (0.5, 100.0)},
     )
     for name, domain in (("Odometer.spent, pure", usual), ("Odometer.spent, pure, small epsilon", tiny)):
         yield Answer(

@@ -179,6 +179,7 @@ def _noise_of_columns():
                 lambda: table(_ROWS, column={"lower": None, "upper": None}).execute("SELECT SUM(x) AS s FROM S.T"),
             ),
             "the odometer has the costs": _spends,
+            "the odometer has the deltas": _spends_deltas,
             "two queries at once": lambda: raises(
                 ValueError,
                 lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
@@ -192,6 +193,15 @@ def _spends():
     reader.execute("SELECT SUM(x) AS s, COUNT(*) AS c FROM S.T")
     reader.execute("SELECT AVG(x) AS a FROM S.T")
     return _near(float(reader.odometer.spent[0]), 4 * _EPSILON)
+
+
+def _spends_deltas():
+    """Return whether two queries that count keys spend the delta of both, and at most one slack more."""
+    reader = table(_ROWS)
+    for _ in range(2):
+        reader.execute(_SUMS)
+    both = 1 - (1 - _DELTA) ** 2
+    return both * (1 - 1e-9) <= float(reader.odometer.spent[1]) <= 1 - (1 - both) * (1 - reader.odometer.tol) + 1e-12
 
 
 def _parameters():
