@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 from flwr_accounting import accounting_answers, accounting_refusals, accounting_relations
+from flwr_adaptive import adaptive_cases
 from flwr_clipping import clipping_relations
 from flwr_rounds import moved, one_round, strategy, through_mod
-from flwr_strategies import adaptive_cases, fixed_cases, local_cases
+from flwr_strategies import fixed_cases, local_cases
 
 from dpassay.adapter import Nonsense, present_cases
 

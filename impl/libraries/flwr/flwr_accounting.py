@@ -15,7 +15,7 @@ from flwr.supercore.privacy_accounting import (
     SamplingMethod,
 )
 from flwr.supercore.privacy_accounting.rdp_accountant import RdpAccountant
-from flwr_rounds import MODEL, answer, moved, record
+from flwr_rounds import MODEL, Grid, answer, moved, record
 
 from dpassay.adapter import Answer, Nonsense, Relations
 from dpassay.impl.libraries.references import gaussian_epsilon, near
@@ -116,16 +116,6 @@ def _sampled(random):
     yield f"a sample of {sampled} of 500, {words}", low * (1 - 1e-9), replaced.get_epsilon(delta), math.inf
 
 
-class _Grid:
-    """As many nodes as a strategy samples."""
-
-    def __init__(self, clients):
-        self.clients = clients
-
-    def get_node_ids(self):
-        return list(range(1, self.clients + 1))
-
-
 def _counted(clients=3, most=None, inner=None, multiplier=1.4):
     account = _accountant(clients=clients, most=most)
     inner = FedAvg(min_train_nodes=clients, min_available_nodes=clients) if inner is None else inner
@@ -134,7 +124,7 @@ def _counted(clients=3, most=None, inner=None, multiplier=1.4):
 
 
 def _play(wrapped, number, xs, weights=(5, 5, 5)):
-    messages = list(wrapped.configure_train(number, record(MODEL), ConfigRecord(), _Grid(len(xs))))
+    messages = list(wrapped.configure_train(number, record(MODEL), ConfigRecord(), Grid(len(xs))))
     replies = [answer(moved(x), weight) for x, weight in zip(xs, weights)]
     return messages, wrapped.aggregate_train(number, replies)
 
@@ -168,7 +158,7 @@ def _unequal():
 def _too_few_replies():
     """Return whether a round with a missing reply releases nothing; it must not be released without an account."""
     wrapped, account = _counted()
-    wrapped.configure_train(1, record(MODEL), ConfigRecord(), _Grid(3))
+    wrapped.configure_train(1, record(MODEL), ConfigRecord(), Grid(3))
     released, _ = wrapped.aggregate_train(1, [answer(moved(1.0)), answer(moved(2.0))])
     return released is None and account.num_releases == 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
 import math
 import warnings
@@ -11,7 +13,21 @@ from flwr.compat.client.dpfedavg_numpy_client import DPFedAvgNumPyClient
 from flwr.compat.common import dp as deprecated
 from flwr.server.strategy import DPFedAvgAdaptive, DPFedAvgFixed, FedAvg
 from flwr.supercore import differential_privacy as functions
-from flwr_rounds import DIRECTION, MODEL, clipped, flat, moved, norm, recorded
+from flwr_rounds import (
+    DIRECTION,
+    MODEL,
+    MULTIPLIERS,
+    NORMS,
+    Unclipped,
+    clipped,
+    flat,
+    instructions,
+    no_config,
+    noise_of_entries,
+    norm,
+    one_round,
+    shifted,
+)
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -86,23 +102,35 @@ def _deviations(random):
     expected = [
         (
             "add_gaussian_noise_to_params",
-            lambda: functions.add_gaussian_noise_to_params(parameters, z, bound, clients),
+            lambda: functions.parameters_to_ndarrays(
+                functions.add_gaussian_noise_to_params(parameters, z, bound, clients)
+            ),
             z * bound / clients,
         ),
         (
             "add_localdp_gaussian_noise_to_params",
-            lambda: functions.add_localdp_gaussian_noise_to_params(parameters, bound, epsilon, delta),
+            lambda: functions.parameters_to_ndarrays(
+                functions.add_localdp_gaussian_noise_to_params(parameters, bound, epsilon, delta)
+            ),
             bound * math.sqrt(2 * math.log(1.25 / delta)) / epsilon,
         ),
-        ("add_gaussian_noise_inplace", lambda: functions.add_gaussian_noise_inplace(_copies(), z), z),
+        ("add_gaussian_noise_inplace", lambda: _noisy_in_place(z), z),
         ("add_gaussian_noise", lambda: deprecated.add_gaussian_noise(_copies(), z), z),
     ]
     for name, call, scale in expected:
-        _, noises = recorded(call)
+        arrays, noises = shifted(call, random)
         yield f"{name}, arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
-        for mean, found in noises:
+        for mean, found, _ in noises:
             yield (f"{name}, mean, {words}", *near(mean, 0.0))
             yield (f"{name}, standard deviation, {words}, {epsilon!r}, {delta!r}", *near(found, scale))
+        for place, (found, exact) in enumerate(zip(flat(arrays), flat(MODEL) + noise_of_entries(noises))):
+            yield (f"{name}, entry {place}, {words}", *near(found, float(exact)))
+
+
+def _noisy_in_place(scale):
+    arrays = _copies()
+    functions.add_gaussian_noise_inplace(arrays, scale)
+    return arrays
 
 
 def _copies():
@@ -122,36 +150,69 @@ def _splits(random):
     yield (f"DPFedAvgAdaptive, {words}, of the count", *near(adaptive.clip_count_stddev, found))
 
 
-class _Client:
-    def __init__(self, x):
-        self.x = x
-
-    def fit(self, parameters, _):
-        return moved(self.x, parameters), 5, {}
-
-
 def _deprecated_client(random):
     """Compare the model of the deprecated client, its noise and its bit with their definitions."""
     x, bound, scale = random.uniform(-9, 9), random.uniform(0.3, 9), random.uniform(0.1, 4)
     config = {"dpfedavg_clip_norm": bound, "dpfedavg_noise_stddev": scale, "dpfedavg_adaptive_clip_enabled": True}
-    (sent, _, metrics), noises = recorded(lambda: DPFedAvgNumPyClient(_Client(x)).fit(_copies(), config))
+    (sent, _, metrics), noises = shifted(lambda: DPFedAvgNumPyClient(Unclipped(x)).fit(_copies(), config), random)
     words = f"x={x!r}, {config!r}"
-    for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound))):
+    for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound) + noise_of_entries(noises))):
         yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-9))
     is_within = float(abs(x) * norm(DIRECTION) <= bound)
     yield f"bit, {words}", is_within, float(metrics["dpfedavg_norm_bit"]), is_within
     yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
-    for _, found in noises:
+    for _, found, _ in noises:
         yield (f"noise, {words}", *near(found, scale))
 
 
-def _deprecated_server(random):
-    """Compare the noise of one client: all together have that of the multiplier."""
-    z, bound, clients = random.uniform(0.3, 3), random.uniform(0.3, 7), random.randint(2, 30)
-    exact = z * bound / math.sqrt(clients)
-    words = f"noise multiplier {z!r}, norm {bound!r}, {clients} clients"
-    fixed = DPFedAvgFixed(FedAvg(), clients, bound, z)
-    yield (f"standard deviation, {words}", *near(fixed._calc_client_noise_stddev(), exact))
+def _deprecated_rounds(random):
+    """Compare two rounds with their definition: models count alike, and have a share of the noise each."""
+    for is_adaptive, at_server in itertools.product((False, True), repeat=2):
+        yield from _deprecated_round(random, is_adaptive, at_server)
+
+
+def _deprecated_round(random, is_adaptive, at_server):
+    multiplier, clients = random.uniform(*MULTIPLIERS), random.randint(2, 5)
+    norm_of_clipping = random.uniform(*NORMS)
+    quantile, rate = random.uniform(0.1, 0.9), random.uniform(0.1, 0.9)
+    deviation = multiplier * random.uniform(0.6, 3)
+    if is_adaptive:
+        wrapped = DPFedAvgAdaptive(
+            FedAvg(), clients, norm_of_clipping, multiplier, at_server, rate, quantile, deviation
+        )
+        multiplier = (multiplier**-2 - (2 * deviation) ** -2) ** -0.5
+    else:
+        wrapped = DPFedAvgFixed(FedAvg(), clients, norm_of_clipping, multiplier, at_server)
+    model, config = MODEL, no_config("legacy")
+    for number in (1, 2):
+        xs = [random.uniform(-2, 2) * norm_of_clipping for _ in range(clients)]
+        weights = random.sample(range(1, 300), clients)
+        words = f"round {number}, {type(wrapped).__name__}, {multiplier!r}, {norm_of_clipping!r}, {at_server}, {xs!r}"
+        scale = multiplier * norm_of_clipping / math.sqrt(clients)
+        for _, told in instructions("legacy", wrapped, model, clients, config):
+            at_client = 0.0 if at_server else scale
+            yield (f"noise that a client is told, {words}", *near(told.get("dpfedavg_noise_stddev", 0.0), at_client))
+        call = functools.partial(one_round, "legacy", wrapped, xs, weights, model, config=config)
+        (arrays, _), noises = shifted(call, random)
+        counts = [noise for noise in noises if np.ndim(noise[2]) == 0]
+        of_arrays = [noise for noise in noises if np.ndim(noise[2]) > 0]
+        mean = (sum(clipped(x, norm_of_clipping, model) for x in xs) + noise_of_entries(of_arrays)) / clients
+        for place, (found, exact) in enumerate(zip(flat(arrays), mean)):
+            yield (f"entry {place}, {words}, weights {weights!r}", *near(found, float(exact), 1e-9, 1e-8))
+        # the server adds noise in any case, clients that are told so as well
+        arrays_at_most = len(MODEL) * clients * (1 if at_server else 2)
+        yield f"arrays with noise, {words}", len(MODEL) * clients, len(of_arrays), arrays_at_most
+        for place, (centre, found, _) in enumerate(of_arrays):
+            yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
+            yield (f"noise of array {place}, {words}", *near(found, scale))
+        yield f"noisy counts, {words}", float(is_adaptive), len(counts), float(is_adaptive)
+        for centre, found, added in counts:
+            count = sum(abs(x) * norm(DIRECTION) <= norm_of_clipping for x in xs)
+            yield (f"mean of the count, {words}", *near(centre, count))
+            yield (f"noise of the count, {words}", *near(found, deviation))
+            norm_of_clipping *= math.exp(-rate * ((count + float(added)) / clients - quantile))
+        yield (f"next norm, {words}, {rate!r}, {quantile!r}", *near(wrapped.clip_norm, norm_of_clipping))
+        model = arrays
 
 
 def _small_entries_are_clipped():
@@ -174,5 +235,5 @@ def clipping_relations():
     )
     yield Relations(
         "DPFedAvgFixed, DPFedAvgAdaptive, DPFedAvgNumPyClient",
-        {"clients clip and add noise": _deprecated_client, "noise is that of a share": _deprecated_server},
+        {"clients clip and add noise": _deprecated_client, "rounds have the noise of shares": _deprecated_rounds},
     )

@@ -15,14 +15,19 @@ from flwr import clientapp
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.client import mod as legacy_mods
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
+from flwr.compat.client.dpfedavg_numpy_client import DPFedAvgNumPyClient
 from flwr.compat.common import recorddict_compat
 from flwr.server import strategy as legacy
 from flwr.serverapp import strategy as current
-from flwr.supercore.differential_privacy import KEY_CLIPPING_NORM, KEY_NORM_BIT
+from flwr.supercore.differential_privacy import KEY_NORM_BIT
 from flwr.supercore.task_identity import TaskIdentity
 
 logging.getLogger("flwr").setLevel(logging.CRITICAL)
 TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1
+
+APIS, SIDES = ["message", "legacy"], ["Server", "Client"]
+MULTIPLIERS, NORMS = (0.8, 2.0), (0.3, 6.0)
+"""Ranges from which the parameters of strategies are drawn."""
 
 MODEL = [np.array([30.0, -4.0]), np.array([[7.0]])]
 DIRECTION = [np.array([0.6, -1.1]), np.array([[1.7]])]
@@ -68,16 +73,39 @@ def _numpy_normal(function):
         np.random.normal = kept
 
 
-def recorded(call):
-    """Return what a call returns without its Gaussian noise, and a list of (mean, standard deviation) of the noise."""
+def _known(call, offset):
+    """Return what a call returns with noise of `offset()` standard deviations for each entry, and the noise."""
     noises = []
 
     def normal(loc=0.0, scale=1.0, size=None):
-        noises.append((float(loc), float(scale)))
-        return float(loc) if size is None else np.full(size, float(loc))
+        shape = () if size is None else size
+        added = float(scale) * np.array([offset() for _ in range(int(np.prod(shape)))]).reshape(shape)
+        noises.append((float(loc), float(scale), added))
+        return float(loc) + float(added) if size is None else float(loc) + added
 
     with _numpy_normal(normal):
         return call(), noises
+
+
+def recorded(call):
+    """Return what a call returns without its Gaussian noise, and a list of (mean, standard deviation) of the noise."""
+    result, noises = _known(call, lambda: 0.0)
+    return result, [(mean, scale) for mean, scale, _ in noises]
+
+
+def shifted(call, random):
+    """Return what a call returns with noise that is known, and a list of (mean, standard deviation, noise).
+
+    Noise that is drawn and not released is seen so: each entry is to be that of the definition plus its own noise.
+    """
+    return _known(call, lambda: random.uniform(-1.5, 1.5))
+
+
+def noise_of_entries(noises):
+    """Return the noise of each entry of a model, as `shifted` lists it, added up over models with their own noise."""
+    entries = flat([added for _, _, added in noises])
+    count = len(flat(MODEL))
+    return np.array([math.fsum(entries[place::count]) for place in range(count)])
 
 
 # --- messages ---------------------------------------------------------------------------------------------------
@@ -150,14 +178,88 @@ def through_mod(api, name, arrays, model=MODEL, make=None, **config):
 # --- strategies -------------------------------------------------------------------------------------------------
 
 
+def wrapper(side, kind):
+    """Return the name of a strategy that wraps another one."""
+    return f"DifferentialPrivacy{side}Side{kind}Clipping"
+
+
 def strategy(api, name, *arguments, **named):
     """Return a strategy that wraps federated averaging."""
     module = current if api == "message" else legacy
     return getattr(module, name)(module.FedAvg(), *arguments, **named)
 
 
-def one_round(api, wrapped, xs, weights=None, model=MODEL, direction=DIRECTION):
-    """Return the arrays that the server releases, and the metrics; clients clip if the strategy does not.
+class Grid:
+    """As many nodes as a strategy samples."""
+
+    def __init__(self, clients):
+        self.clients = clients
+
+    def get_node_ids(self):
+        """Return the numbers of the nodes."""
+        return list(range(1, self.clients + 1))
+
+
+class _Manager:
+    """The same in the older interface."""
+
+    def __init__(self, clients):
+        self.clients = clients
+
+    def num_available(self):
+        return self.clients
+
+    def sample(self, num_clients, **_):
+        return [_Proxy()] * num_clients
+
+
+def no_config(api):
+    """Return an empty configuration that a user gives to a strategy, the same object for all rounds."""
+    return ConfigRecord() if api == "message" else {}
+
+
+def instructions(api, wrapped, model, clients, config):
+    """Return the model and the configuration that a strategy sends to each client."""
+    if api == "message":
+        messages = wrapped.configure_train(1, record(model), config, Grid(clients))
+        return [
+            (
+                next(iter(message.content.array_records.values())).to_numpy_ndarrays(),
+                dict(next(iter(message.content.config_records.values()))),
+            )
+            for message in messages
+        ]
+    wrapped.strategy.on_fit_config_fn = lambda _: config
+    asked = wrapped.configure_fit(1, ndarrays_to_parameters(model), _Manager(clients))
+    return [(parameters_to_ndarrays(each.parameters), dict(each.config)) for _, each in asked]
+
+
+class Unclipped:
+    """The client x of the deprecated interface, before it is wrapped."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def fit(self, parameters, _):
+        """Return the model of the client, its number of examples and no metrics."""
+        return moved(self.x, parameters), 5, {}
+
+
+def _sent(api, kind, x, model, direction, config):
+    """Return the model that the client x sends after clipping, if the strategy leaves it to clients, and metrics."""
+    arrays = moved(x, model, direction)
+    if kind.startswith("DPFedAvg"):
+        arrays, _, metrics = DPFedAvgNumPyClient(Unclipped(x)).fit(model, config)
+        return arrays, metrics
+    if "ClientSide" not in kind:
+        return arrays, {}
+    modifier = "adaptiveclipping_mod" if "Adaptive" in kind else "fixedclipping_mod"
+    arrays, metrics = through_mod(api, modifier, arrays, model, **config)
+    return arrays, {name: value for name, value in metrics.items() if name == KEY_NORM_BIT}
+
+
+def one_round(api, wrapped, xs, weights=None, model=MODEL, direction=DIRECTION, config=None):
+    """Return the arrays that the server releases, and the metrics; clients do what the strategy tells them.
 
     Parameters
     ----------
@@ -171,21 +273,18 @@ def one_round(api, wrapped, xs, weights=None, model=MODEL, direction=DIRECTION):
         Their numbers of examples, by default equal.
     model, direction : list of arrays
         The global model, and the direction of all updates.
+    config : optional
+        What `no_config` returned, to be the same in all rounds.
     """
     weights = [5] * len(xs) if weights is None else weights
-    sent = [(moved(x, model, direction), {}) for x in xs]
+    config = no_config(api) if config is None else config
+    asked = instructions(api, wrapped, model, len(xs), config)
     kind = type(wrapped).__name__
-    if "ClientSide" in kind:
-        modifier = "adaptiveclipping_mod" if "Adaptive" in kind else "fixedclipping_mod"
-        config = {KEY_CLIPPING_NORM: float(wrapped.clipping_norm)}
-        found = [through_mod(api, modifier, arrays, model, **config) for arrays, _ in sent]
-        sent = [(arrays, {k: v for k, v in metrics.items() if k == KEY_NORM_BIT}) for arrays, metrics in found]
+    sent = [_sent(api, kind, x, received, direction, told) for x, (received, told) in zip(xs, asked)]
     if api == "message":
-        wrapped.current_arrays = record(model)
         replies = [answer(arrays, weight, **metrics) for (arrays, metrics), weight in zip(sent, weights)]
         released, metrics = wrapped.aggregate_train(1, replies)
         return released.to_numpy_ndarrays(), dict(metrics or {})
-    wrapped.current_round_params = model
     results = [(_Proxy(), _fit_result(arrays, weight, **metrics)) for (arrays, metrics), weight in zip(sent, weights)]
     released, metrics = wrapped.aggregate_fit(1, results, [])
     return parameters_to_ndarrays(released), dict(metrics)

@@ -15,24 +15,29 @@ import math
 import numpy as np
 from flwr.supercore.differential_privacy import KEY_CLIPPING_NORM
 from flwr_rounds import (
+    APIS,
     DIRECTION,
     MODEL,
+    MULTIPLIERS,
+    NORMS,
     SCALARS,
+    SIDES,
     clipped,
     flat,
     moved,
+    no_config,
+    noise_of_entries,
     norm,
     one_round,
     recorded,
+    shifted,
     strategy,
     through_mod,
+    wrapper,
 )
 
 from dpassay.adapter import Answer, Mechanism, Relations
 from dpassay.impl.libraries.references import near
-
-_APIS, _SIDES = ["message", "legacy"], ["Server", "Client"]
-_MULTIPLIER, _NORM = (0.8, 2.0), (0.3, 6.0)
 
 
 def _seed(number):
@@ -95,7 +100,7 @@ def _call_of_mod(api, make):
 def _local_noise(epsilon, delta):
     """Return the standard deviation for sensitivity 1, in whatever interface the smaller one."""
     make = (0.5, 1.0, epsilon, delta)
-    sent = [recorded(lambda api=api: through_mod(api, "LocalDpMod", moved(2.0), make=make))[1] for api in _APIS]
+    sent = [recorded(lambda api=api: through_mod(api, "LocalDpMod", moved(2.0), make=make))[1] for api in APIS]
     return min(scale for noises in sent for _, scale in noises)
 
 
@@ -137,17 +142,17 @@ def _unchanged(api):
 
 def _local_rounds(random):
     """Compare what a client sends in each interface with its definition."""
-    for api in _APIS:
-        bound, sensitivity = random.uniform(*_NORM), random.uniform(0.3, 9)
+    for api in APIS:
+        bound, sensitivity = random.uniform(*NORMS), random.uniform(0.3, 9)
         epsilon, delta, x = random.uniform(0.1, 0.9), 10 ** random.uniform(-9, -1), random.uniform(-4, 4) * bound
         make = (bound, sensitivity, epsilon, delta)
-        (sent, _), noises = recorded(functools.partial(through_mod, api, "LocalDpMod", moved(x), make=make))
+        (sent, _), noises = shifted(functools.partial(through_mod, api, "LocalDpMod", moved(x), make=make), random)
         words = f"{api}, {make!r}, x={x!r}"
-        for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound))):
+        for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound) + noise_of_entries(noises))):
             yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
         yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
         scale = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-        for place, (centre, found) in enumerate(noises):
+        for place, (centre, found, _) in enumerate(noises):
             yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
             yield (f"noise of array {place}, {words}", *near(found, scale))
 
@@ -177,9 +182,9 @@ def local_cases():
         {
             **{
                 f"a scalar parameter is clipped, {api}": functools.partial(_clips_scalars, api, "LocalDpMod")
-                for api in _APIS
+                for api in APIS
             },
-            **{f"updates may be 0, {api}": functools.partial(_clips_zero, api) for api in _APIS},
+            **{f"updates may be 0, {api}": functools.partial(_clips_zero, api) for api in APIS},
         },
     )
     yield Relations(
@@ -190,7 +195,7 @@ def local_cases():
                 _clips_scalars, api, name, **{KEY_CLIPPING_NORM: 0.4}
             )
             for name in ("fixedclipping_mod", "adaptiveclipping_mod")
-            for api in _APIS
+            for api in APIS
         },
     )
     for words, low, high in (("small epsilon", 1e-3, 1.0), ("large epsilon", 9.0, 40.0)):
@@ -214,15 +219,11 @@ def _neighbours(clients, bound):
     return f"vector:size={clients},l0=1,linf={2 * reach!r},low={-reach!r},high={reach!r}"
 
 
-def _name(side, kind):
-    return f"DifferentialPrivacy{side}Side{kind}Clipping"
-
-
 def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
     words = "weights by the number of examples" if weights else "equal weights"
 
     def release(data):
-        wrapped = strategy(api, _name(side, "Fixed"), multiplier, norm_bound, clients)
+        wrapped = strategy(api, wrapper(side, "Fixed"), multiplier, norm_bound, clients)
         return _along(flat(one_round(api, wrapped, data, weights)[0]))
 
     def distribution(data):
@@ -232,7 +233,7 @@ def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
 
     place = "flwr.serverapp.strategy" if api == "message" else "flwr.server.strategy"
     return Mechanism(
-        f"{_name(side, 'Fixed')}({multiplier=}, {norm_bound=}, {clients=}), {words}, {api}",
+        f"{wrapper(side, 'Fixed')}({multiplier=}, {norm_bound=}, {clients=}), {words}, {api}",
         _neighbours(clients, norm_bound),
         f"zcdp:{2 / multiplier**2!r}",
         sample_one=release,
@@ -244,17 +245,17 @@ def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
         relative_error=1e-9,
         calls=2500,
         call=(
-            f"from {place} import {_name(side, 'Fixed')}, FedAvg\n"
+            f"from {place} import {wrapper(side, 'Fixed')}, FedAvg\n"
             f"# asked on updates with norms {norm(DIRECTION):.6g} * abs(x) for x in {{data}}, "
             f"weights {weights or 'equal'}\n"
-            f"{_name(side, 'Fixed')}(FedAvg(), {multiplier!r}, {norm_bound!r}, {clients})"
+            f"{wrapper(side, 'Fixed')}(FedAvg(), {multiplier!r}, {norm_bound!r}, {clients})"
         ),
     )
 
 
 def _scalars_are_clipped(api, side):
     """Return whether a round moves a parameter without dimensions by no more than the noise is made for."""
-    wrapped = strategy(api, _name(side, "Fixed"), 1.6, 0.4, 2)
+    wrapped = strategy(api, wrapper(side, "Fixed"), 1.6, 0.4, 2)
     released = [
         recorded(functools.partial(one_round, api, wrapped, xs, None, *SCALARS))[0][0]
         for xs in ([9.0, 1.0], [-9.0, 1.0])
@@ -263,20 +264,24 @@ def _scalars_are_clipped(api, side):
 
 
 def _fixed_rounds(random):
-    """Compare a round in each interface, clipped on each side, with its definition."""
-    for api, side in itertools.product(_APIS, _SIDES):
-        multiplier, bound, clients = random.uniform(*_MULTIPLIER), random.uniform(*_NORM), random.randint(2, 5)
-        xs = [random.uniform(-3, 3) * bound for _ in range(clients)]
-        wrapped = strategy(api, _name(side, "Fixed"), multiplier, bound, clients)
-        (arrays, _), noises = recorded(lambda: one_round(api, wrapped, xs))  # noqa: B023  # called at once
-        words = f"{api}, {side}, {multiplier!r}, {bound!r}, {xs!r}"
-        mean = sum(clipped(x, bound) for x in xs) / clients
-        for place, (found, exact) in enumerate(zip(flat(arrays), mean)):
-            yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
-        yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
-        for place, (centre, scale) in enumerate(noises):
-            yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
-            yield (f"noise of array {place}, {words}", *near(scale, multiplier * bound / clients))
+    """Compare two rounds in each interface, clipped on each side, with their definition."""
+    for api, side in itertools.product(APIS, SIDES):
+        multiplier, bound, clients = random.uniform(*MULTIPLIERS), random.uniform(*NORMS), random.randint(2, 5)
+        wrapped = strategy(api, wrapper(side, "Fixed"), multiplier, bound, clients)
+        model, config = MODEL, no_config(api)
+        for number in (1, 2):
+            xs = [random.uniform(-3, 3) * bound for _ in range(clients)]
+            call = functools.partial(one_round, api, wrapped, xs, model=model, config=config)
+            (arrays, _), noises = shifted(call, random)
+            words = f"round {number}, {api}, {side}, {multiplier!r}, {bound!r}, {xs!r}"
+            released = sum(clipped(x, bound, model) for x in xs) / clients + noise_of_entries(noises)
+            for place, (found, exact) in enumerate(zip(flat(arrays), released)):
+                yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
+            yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+            for place, (centre, scale, _) in enumerate(noises):
+                yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
+                yield (f"noise of array {place}, {words}", *near(scale, multiplier * bound / clients))
+            model = arrays
 
 
 def fixed_cases():
@@ -286,84 +291,9 @@ def fixed_cases():
         {"a round has the noise of its parameters": _fixed_rounds},
         {
             f"a scalar parameter is clipped, {api}, {side}": functools.partial(_scalars_are_clipped, api, side)
-            for api in _APIS
-            for side in _SIDES
+            for api in APIS
+            for side in SIDES
         },
     )
     yield _fixed(1.75, 2.5, 3, "Server", "legacy")
     yield _fixed(1.7, 0.6, 3, "Server", "legacy", weights=[11, 600, 23])
-
-
-# --- central, adaptive clipping ---------------------------------------------------------------------------------
-
-
-def _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation):
-    return strategy(
-        api,
-        _name(side, "Adaptive"),
-        multiplier,
-        clients,
-        initial_clipping_norm=bound,
-        target_clipped_quantile=quantile,
-        clip_norm_lr=rate,
-        clipped_count_stddev=deviation,
-    )
-
-
-def _adapted(random):
-    """Compare a round of adaptive clipping in each interface, clipped on each side, with its definition."""
-    for api, side in itertools.product(_APIS, _SIDES):
-        yield from _adapted_round(random, api, side)
-
-
-def _adapted_round(random, api, side):
-    multiplier, bound, clients = random.uniform(*_MULTIPLIER), random.uniform(*_NORM), random.randint(2, 5)
-    quantile, rate, deviation = random.uniform(0.1, 0.9), random.uniform(0.1, 0.9), multiplier * random.uniform(0.6, 3)
-    xs = [random.uniform(-2, 2) * bound for _ in range(clients)]
-    wrapped = _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation)
-    (arrays, _), noises = recorded(lambda: one_round(api, wrapped, xs))
-    words = f"{api}, {side}, {multiplier!r}, {bound!r}, {xs!r}, {quantile!r}, {rate!r}, {deviation!r}"
-    count = sum(abs(x) * norm(DIRECTION) > bound for x in xs)
-    counted = [pair for pair in noises if abs(pair[1] - deviation) < 1e-12 and pair[0] == count]
-    yield f"one noisy count of {count}, {words}", 1, len(counted), 1
-    moved_by = abs(math.log(wrapped.clipping_norm / bound))
-    yield (f"step of the norm, {words}", *near(moved_by, rate * abs(count / clients - quantile)))
-    mean = sum(clipped(x, bound) for x in xs) / clients
-    for place, (found, exact) in enumerate(zip(flat(arrays), mean)):
-        yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
-    effective = (multiplier**-2 - (2 * deviation) ** -2) ** -0.5
-    # the norm after the round may be the larger one, for which the noise is larger than necessary
-    least = effective * min(bound, wrapped.clipping_norm) / clients
-    for place, (mean, found) in enumerate(pair for pair in noises if pair not in counted):
-        yield f"noise of array {place}, {words}", least * (1 - 1e-9), found, math.inf
-        yield (f"mean of noise {place}, {words}", *near(mean, 0.0))
-    yield f"arrays with noise, {words}", len(MODEL), len(noises) - len(counted), len(MODEL)
-
-
-def _after_a_round(xs, quantile, side="Server"):
-    """Return the strategy after a round without noise on the count, its release and the noise."""
-    wrapped = _adaptive_strategy("message", side, 0.9, len(xs), 0.5, quantile, 0.7, 2.0)
-    (_, metrics), noises = recorded(lambda: one_round("message", wrapped, xs))
-    return wrapped, metrics, noises
-
-
-def _noise_of_the_norm_in_use():
-    wrapped, _, noises = _after_a_round([3.0, -4.0, 5.0], 0.3)
-    return all(scale >= wrapped.noise_multiplier * 0.5 / 3 * (1 - 1e-9) for mean, scale in noises[1:])
-
-
-def adaptive_cases():
-    """Yield the cases of adaptive clipping."""
-    yield Relations(
-        "adaptive clipping",
-        {"a round has the noise of its parameters": _adapted},
-        {
-            "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
-            "the norm grows if more updates are clipped than the target": (
-                lambda: _after_a_round([3.0, -4.0, 5.0], 0.5)[0].clipping_norm > 0.5
-            ),
-            "the metrics do not repeat the norm bits without noise": (
-                lambda: "norm_bit" not in _after_a_round([3.0, 0.01, 5.0], 0.5, "Client")[1]
-            ),
-        },
-    )

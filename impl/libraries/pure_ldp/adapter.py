@@ -14,6 +14,7 @@ import numpy as np
 import xxhash
 from pure_ldp import frequency_oracles as oracles
 from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
+from pure_ldp_budgets import budgets
 
 from dpassay.adapter import Family, Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
@@ -426,4 +427,4 @@ def cases():
         Family("TreeHistClient", _tree_histogram, {"epsilon": _EPSILON, "fragment": [1, 2]}),
         Family("SFPClient", _fragment_puzzle, {"epsilon": _EPSILON, "fragment": [2], "is_hadamard": flags}),
     ]
-    return [*found, _conversions(), *_nonsense()]
+    return [*found, budgets(), _conversions(), *_nonsense()]

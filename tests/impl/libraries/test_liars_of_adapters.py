@@ -57,9 +57,68 @@ def split(z: float, clients: int, given: float | None) -> tuple[float, float]:
     return count, (z**-2 - (2 * count) ** -2) ** -0.5
 
 
-def adaptive_strategy(_: Any, clients: int, __: float, z: float, *, clip_count_stddev: float | None) -> Any:
-    count, multiplier = split(z, clients, clip_count_stddev)
-    return SimpleNamespace(noise_multiplier=multiplier, clip_count_stddev=count)
+def noisy_in_place(arrays: Any, scale: float) -> None:
+    for array, with_noise in zip(arrays, noisy(arrays, scale), strict=True):
+        array[...] = with_noise
+
+
+class DPFedAvgNumPyClient:
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def fit(self, parameters: Any, config: Any) -> tuple[Any, int, dict[str, Any]]:
+        models, examples, metrics = self.client.fit(parameters, config)
+        updates = [model - start for model, start in zip(models, parameters, strict=True)]
+        updates, is_clipped = clipped_copies(updates, config["dpfedavg_clip_norm"])
+        updates = noisy(updates, config["dpfedavg_noise_stddev"]) if "dpfedavg_noise_stddev" in config else updates
+        sent = [start + update for start, update in zip(parameters, updates, strict=True)]
+        return sent, examples, {**metrics, "dpfedavg_norm_bit": not is_clipped}
+
+
+class DPFedAvgFixed:
+    def __init__(self, strategy: Any, clients: int, bound: float, z: float, at_server: bool = True) -> None:
+        self.strategy, self.clients, self.clip_norm, self.noise_multiplier = strategy, clients, bound, z
+        self.at_server = at_server
+
+    def scale(self) -> float:
+        return self.noise_multiplier * self.clip_norm / math.sqrt(self.clients)
+
+    def configure_fit(self, number: int, parameters: Any, manager: Any) -> Any:
+        config = self.strategy.on_fit_config_fn(number)
+        config |= {"dpfedavg_clip_norm": self.clip_norm}
+        config |= {} if self.at_server else {"dpfedavg_noise_stddev": self.scale()}
+        told = SimpleNamespace(parameters=parameters, config=config)
+        return [(client, told) for client in manager.sample(num_clients=self.clients)]
+
+    def aggregate_fit(self, _: int, results: Any, __: Any) -> Any:
+        models = [noisy(result.parameters, self.scale()) for _, result in results]
+        return [sum(arrays) / len(models) for arrays in zip(*models, strict=True)], {}
+
+
+class DPFedAvgAdaptive(DPFedAvgFixed):
+    def __init__(
+        self,
+        strategy: Any,
+        clients: int,
+        bound: float,
+        z: float,
+        at_server: bool = True,
+        rate: float = 0.2,
+        quantile: float = 0.5,
+        clip_count_stddev: float | None = None,
+    ) -> None:
+        self.clip_count_stddev, multiplier = split(z, clients, clip_count_stddev)
+        super().__init__(strategy, clients, bound, multiplier, at_server)
+        self.rate, self.quantile = rate, quantile
+
+    def aggregate_fit(self, number: int, results: Any, failures: Any) -> Any:
+        released = super().aggregate_fit(number, results, failures)
+        self.adapt(sum(result.metrics["dpfedavg_norm_bit"] for _, result in results) / len(results), len(results))
+        return released
+
+    def adapt(self, share: float, clients: int) -> None:
+        noise = np.random.normal(share * clients, self.clip_count_stddev) / clients  # noqa: NPY002
+        self.clip_norm *= math.exp(-self.rate * (noise - self.quantile))
 
 
 def local_scale(bound: float, epsilon: float, delta: float) -> float:
@@ -74,30 +133,44 @@ FLWR: dict[str, Callable[..., Any]] = {
     "get_norm": length_of,
     "compute_stdv": lambda z, bound, clients: z * bound / clients,
     "ndarrays_to_parameters": lambda arrays: arrays,
+    "parameters_to_ndarrays": lambda arrays: arrays,
     "add_gaussian_noise_to_params": lambda arrays, z, bound, clients: noisy(arrays, z * bound / clients),
     "add_localdp_gaussian_noise_to_params": lambda arrays, *given: noisy(arrays, local_scale(*given)),
-    "add_gaussian_noise_inplace": noisy,
+    "add_gaussian_noise_inplace": noisy_in_place,
     "compute_adaptive_noise_params": split,
 }
 
 
-def flwr_modules(**lies: Callable[..., Any]) -> dict[str, dict[str, Any]]:
+DEPRECATED: dict[str, Any] = {
+    "DPFedAvgFixed": DPFedAvgFixed,
+    "DPFedAvgAdaptive": DPFedAvgAdaptive,
+    "DPFedAvgNumPyClient": DPFedAvgNumPyClient,
+}
+
+
+def fit_result(_: Any, parameters: Any, examples: int, metrics: Any) -> Any:
+    return SimpleNamespace(parameters=parameters, num_examples=examples, metrics=metrics)
+
+
+def flwr_modules(**lies: Any) -> dict[str, dict[str, Any]]:
     deprecated = {"clip_by_l2": clipped_copies, "add_gaussian_noise": noisy}
+    of_parameters = {name: FLWR[name] for name in ("ndarrays_to_parameters", "parameters_to_ndarrays")}
     names = (
-        "flwr flwr.app flwr.client flwr.common flwr.compat flwr.compat.client flwr.compat.common flwr.server "
-        "flwr.serverapp flwr.supercore flwr.supercore.task_identity flwr.compat.client.dpfedavg_numpy_client"
+        "flwr flwr.app flwr.client flwr.compat flwr.compat.client flwr.compat.common flwr.server "
+        "flwr.serverapp flwr.supercore flwr.supercore.task_identity"
     )
     return {name: {} for name in names.split()} | {
-        "flwr.compat.common.dp": deprecated,
-        "flwr.server.strategy": {"DPFedAvgAdaptive": adaptive_strategy},
+        "flwr.common": {**of_parameters, "FitRes": fit_result},
+        "flwr.compat.client.dpfedavg_numpy_client": {**DEPRECATED, **lies},
+        "flwr.compat.common.dp": deprecated | lies,
+        "flwr.server.strategy": {**DEPRECATED, **lies},
         "flwr.supercore.differential_privacy": {**FLWR, **lies},
     }
 
 
-def flwr_broken(**lies: Callable[..., Any]) -> set[str]:
+def flwr_broken(**lies: Any) -> set[str]:
     with adapter_module("flwr", "flwr_clipping", flwr_modules(**lies)) as module:
-        shared, _ = module.clipping_relations()
-        return broken([shared])
+        return broken(module.clipping_relations())
 
 
 def each_by_itself(arrays: Any, bound: float) -> None:
@@ -108,7 +181,54 @@ def each_by_itself(arrays: Any, bound: float) -> None:
 CLIPPED = "clipped updates have the norm, in one direction"
 SCALES = "standard deviations are those of the documentation"
 SPLIT = "the noise multiplier is split"
-FLWR_LIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
+CLIENTS, ROUNDS = "clients clip and add noise", "rounds have the noise of shares"
+
+
+class Silent(DPFedAvgNumPyClient):
+    """Draws noise and does not send it."""
+
+    def fit(self, parameters: Any, config: Any) -> tuple[Any, int, dict[str, Any]]:
+        super().fit(parameters, config)
+        return super().fit(parameters, {"dpfedavg_clip_norm": config["dpfedavg_clip_norm"]})
+
+
+class DPFedAvgWeighted(DPFedAvgFixed):
+    def aggregate_fit(self, _: int, results: Any, __: Any) -> Any:
+        total = sum(result.num_examples for _, result in results)
+        models = [(noisy(result.parameters, self.scale()), result.num_examples / total) for _, result in results]
+        return [sum(share * model[place] for model, share in models) for place in range(len(models[0][0]))], {}
+
+
+class DPFedAvgForgetful(DPFedAvgFixed):
+    """Draws noise and releases the mean of models without it."""
+
+    def aggregate_fit(self, number: int, results: Any, failures: Any) -> Any:
+        super().aggregate_fit(number, results, failures)
+        models = [result.parameters for _, result in results]
+        return [sum(arrays) / len(models) for arrays in zip(*models, strict=True)], {}
+
+
+class DPFedAvgCounting(DPFedAvgAdaptive):
+    """Draws the noise of the count and does not use it."""
+
+    def adapt(self, share: float, clients: int) -> None:
+        before = self.clip_norm
+        super().adapt(share, clients)
+        self.clip_norm = before * math.exp(-self.rate * (share - self.quantile))
+
+
+class DPFedAvgStale(DPFedAvgAdaptive):
+    """Tells clients the norm of the first round."""
+
+    def configure_fit(self, number: int, parameters: Any, manager: Any) -> Any:
+        first = self.strategy.on_fit_config_fn(number).get("dpfedavg_clip_norm", self.clip_norm)
+        asked = super().configure_fit(number, parameters, manager)
+        for _, told in asked:
+            told.config["dpfedavg_clip_norm"] = first
+        return asked
+
+
+FLWR_LIES: dict[str, tuple[str, dict[str, Any]]] = {
     "arrays are clipped one by one": (CLIPPED, {"clip_inputs_inplace": each_by_itself}),
     "nothing is clipped": (CLIPPED, {"compute_clip_model_update": lambda *_: None}),
     "the bit is the other one": (CLIPPED, {"adaptive_clip_inputs_inplace": lambda *given: not clip(*given)}),
@@ -116,12 +236,25 @@ FLWR_LIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
     "the root of the clients": (SCALES, {"compute_stdv": lambda z, bound, clients: z * bound / clients**0.5}),
     "noise for one array": (
         SCALES,
-        {"add_gaussian_noise_inplace": lambda arrays, scale: [*noisy(arrays[:1], scale), *arrays[1:]]},
+        {"add_gaussian_noise_inplace": lambda arrays, scale: noisy_in_place(arrays[:1], scale)},
+    ),
+    "noise is drawn and not added": (SCALES, {"add_gaussian_noise_inplace": silent(noisy)}),
+    "the sign of noise is lost": (
+        SCALES,
+        {
+            "add_gaussian_noise": lambda arrays, scale: [
+                array + abs(with_noise - array) for array, with_noise in zip(arrays, noisy(arrays, scale), strict=True)
+            ]
+        },
     ),
     "a delta of 1.25 delta": (
         SCALES,
         {"add_localdp_gaussian_noise_to_params": lambda a, b, e, d: noisy(a, local_scale(b, e, 1.25 * d))},
     ),
+    "numbers of examples as weights": (ROUNDS, {"DPFedAvgFixed": DPFedAvgWeighted}),
+    "the server keeps its noise": (ROUNDS, {"DPFedAvgFixed": DPFedAvgForgetful}),
+    "the noise of the count is not used": (ROUNDS, {"DPFedAvgAdaptive": DPFedAvgCounting}),
+    "the norm of the first round": (ROUNDS, {"DPFedAvgAdaptive": DPFedAvgStale}),
     "the multiplier is not split": (SPLIT, {"compute_adaptive_noise_params": lambda z, c, g: (split(z, c, g)[0], z)}),
 }
 
@@ -134,6 +267,10 @@ def test_the_relations_of_flwr_hold_of_an_honest_library() -> None:
 def test_a_lie_of_flwr_breaks_its_relation(lie: str) -> None:
     relation, lies = FLWR_LIES[lie]
     assert flwr_broken(**lies) == {relation}
+
+
+def test_a_client_of_flwr_that_keeps_its_noise_breaks_both_relations() -> None:
+    assert flwr_broken(DPFedAvgNumPyClient=Silent) == {CLIENTS, ROUNDS}
 
 
 # --- dpmm -------------------------------------------------------------------------------------------------------
