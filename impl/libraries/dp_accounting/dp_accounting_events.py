@@ -12,6 +12,8 @@ import dp_accounting as dp
 import numpy as np
 from dp_accounting import mechanism_calibration, pld, rdp
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
+from dp_accounting_ends import end_relations
+from dp_accounting_replacements import bounds_moved, laplace_divergence, replacement_relations
 from scipy import optimize, special
 
 from dpassay.adapter import Relations
@@ -41,11 +43,6 @@ def _noise(random):
 # --- Renyi divergences --------------------------------------------------------------------------------------
 
 
-def _laplace(scale, order):
-    terms = order * math.exp((order - 1) / scale) + (order - 1) * math.exp(-order / scale)
-    return math.log(terms / (2 * order - 1)) / (order - 1)
-
-
 def _divergence(upper, lower, order):
     return math.log(math.fsum(a**order * b ** (1 - order) for a, b in zip(upper, lower))) / (order - 1)
 
@@ -62,12 +59,13 @@ def _response(noise, buckets, order, relation):
 def _leaf(random, relation):
     """Return an event, its divergence as a function of the order, and its parameter of a Gaussian mechanism."""
     kind = random.choice(["gaussian", "laplace", "zcdp", "response" if relation is not _ADD_REMOVE else "gaussian"])
+    moved = bounds_moved(kind) if relation is _REPLACE and kind in ("gaussian", "laplace") else 1
     if kind == "gaussian":
         sigma = _noise(random)
-        return dp.GaussianDpEvent(sigma), lambda order: order / (2 * sigma**2)
+        return dp.GaussianDpEvent(sigma), lambda order: moved**2 * order / (2 * sigma**2)
     if kind == "laplace":
         scale = _noise(random)
-        return dp.LaplaceDpEvent(scale), lambda order: _laplace(scale, order)
+        return dp.LaplaceDpEvent(scale), lambda order: laplace_divergence(scale / moved, order)
     if kind == "zcdp":
         rho, xi = random.uniform(0.01, 1), random.choice([0.0, random.uniform(0, 0.5)])
         return dp.ZCDpEvent(rho, xi), lambda order: xi + rho * order
@@ -174,37 +172,46 @@ def _losses_of_gaussians(random):
 
 def _events_and_distributions(random):
     """Check that an event costs as much as its distribution of losses, as often as it is composed."""
+    for relation in (_ADD_REMOVE, _REPLACE, _SPECIAL):
+        for event, losses, count in _of_one_distribution(random, relation):
+            accountant = pld.PLDAccountant(relation, _INTERVAL).compose(dp.SelfComposedDpEvent(event, count))
+            exact = losses if count == 1 else losses.self_compose(count)
+            for level in (0.0, 0.8):
+                found = accountant.get_delta(level)
+                yield (
+                    f"{count} times {event!r}, {relation}, delta at {level}",
+                    *_near(found, exact.get_delta_for_epsilon(level), 1e-9),
+                )
+
+
+def _of_one_distribution(random, relation):
+    """Yield events that are accounted for in this relation, the distributions of their losses, and counts."""
     make = pld.privacy_loss_distribution
     grid = {"value_discretization_interval": _INTERVAL}
     scale, rate, count = random.uniform(1, 4), random.uniform(0.1, 0.9), random.randint(1, 4)
     a, moved = random.uniform(0.3, 1), random.randint(1, 3)
     shifts, chances = [0.0, 1.0, random.uniform(1, 2)], [1 - rate, rate / 2, rate / 2]
-    sampled = {**grid, "sampling_prob": rate}
-    for event, losses in (
-        (dp.LaplaceDpEvent(scale), make.from_laplace_mechanism(scale, **grid)),
-        (dp.dp_event.DiscreteLaplaceDpEvent(a, moved), make.from_discrete_laplace_mechanism(a, moved, **grid)),
-        (
-            dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(scale)),
-            make.from_gaussian_mechanism(scale, **sampled),
-        ),
-        (dp.PoissonSampledDpEvent(rate, dp.LaplaceDpEvent(scale)), make.from_laplace_mechanism(scale, **sampled)),
-        (
-            dp.dp_event.MixtureOfGaussiansDpEvent(scale, shifts, chances),
-            make.from_mixture_gaussian_mechanism(scale, shifts, chances, **grid),
-        ),
-        (
-            dp.dp_event.TruncatedSubsampledGaussianDpEvent(30, rate, 8, scale),
-            make.from_truncated_subsampled_gaussian_mechanism(30, rate, 8, scale, **grid),
-        ),
-    ):
-        accountant = pld.PLDAccountant(_ADD_REMOVE, _INTERVAL).compose(dp.SelfComposedDpEvent(event, count))
-        exact = losses if count == 1 else losses.self_compose(count)
-        for level in (0.0, 0.8):
-            found = accountant.get_delta(level)
-            yield (
-                f"{count} times {event!r}, delta at {level}",
-                *_near(found, exact.get_delta_for_epsilon(level), 1e-9),
-            )
+    related = {**grid, "neighboring_relation": relation}
+    sampled = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(scale))
+    yield sampled, make.from_gaussian_mechanism(scale, sampling_prob=rate, **related), count
+    truncated = (30, rate, round(30 * rate), scale)  # every other batch is full
+    yield (
+        dp.dp_event.TruncatedSubsampledGaussianDpEvent(*truncated),
+        make.from_truncated_subsampled_gaussian_mechanism(*truncated, **related),
+        count,
+    )
+    if relation is not _ADD_REMOVE:
+        response = (rate, moved + 1)  # several are composed once, a finding of its own
+        yield dp.RandomizedResponseDpEvent(*response), make.from_randomized_response(*response, **related), 1
+    if relation is not _REPLACE:
+        yield dp.LaplaceDpEvent(scale), make.from_laplace_mechanism(scale, **grid), count
+        discrete = make.from_discrete_laplace_mechanism(a, moved, **grid)
+        yield dp.dp_event.DiscreteLaplaceDpEvent(a, moved), discrete, count
+        losses = make.from_laplace_mechanism(scale, sampling_prob=rate, **grid)
+        yield dp.PoissonSampledDpEvent(rate, dp.LaplaceDpEvent(scale)), losses, count
+        mixture = (scale, shifts, chances)
+        losses = make.from_mixture_gaussian_mechanism(*mixture, **grid)
+        yield dp.dp_event.MixtureOfGaussiansDpEvent(*mixture), losses, count
 
 
 def _without_privacy(random):
@@ -254,38 +261,6 @@ def _samples(random):
             # the series for fractional orders adds its terms in absolute value, or it does not converge
             high = exact * (1 + 1e-6) if order == int(order) else math.inf
             yield f"{event!r}, order {order}", exact * (1 - 1e-6) - 1e-11, float(value), high
-    size, part = 40, random.randint(1, 39)
-    event = dp.SampledWithoutReplacementDpEvent(size, part, dp.GaussianDpEvent(sigma))
-    for order in (257, 300):  # beyond the table of differences the library has the bound of the theorem itself
-        value = rdp.RdpAccountant([order], _REPLACE).compose(event).rdp[0]
-        yield (f"{event!r}, order {order}", *_near(float(value), _without_replacement(sigma, part / size, order)))
-    found = rdp.RdpAccountant(orders, _REPLACE).compose(event).rdp
-    for order, value in zip(orders, found):
-        if order == int(order):
-            low = sampled_gaussian_divergence(sigma, part / size, order)
-            high = _without_replacement(sigma, part / size, int(order))
-            yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
-        # between integers the bound is a chord of a convex function
-        elif order > 2:
-            ends = [_without_replacement(sigma, part / size, n) * (n - 1) for n in (int(order), int(order) + 1)]
-            high = (ends[0] + (order - int(order)) * (ends[1] - ends[0])) / (order - 1)
-            low = sampled_gaussian_divergence(sigma, part / size, order)
-            yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
-
-
-def _without_replacement(sigma, rate, order):
-    """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for losses without a limit."""
-    logs = [0.0, 2 * math.log(rate) + _log_choose(order, 2)]
-    logs[1] += min(math.log(4) + math.log(math.expm1(1 / sigma**2)), math.log(2) + 1 / sigma**2)
-    logs += [
-        math.log(2) + j * math.log(rate) + _log_choose(order, j) + j * (j - 1) / (2 * sigma**2)
-        for j in range(3, order + 1)
-    ]
-    return float(special.logsumexp(logs)) / (order - 1)
-
-
-def _log_choose(size, part):
-    return math.lgamma(size + 1) - math.lgamma(part + 1) - math.lgamma(size - part + 1)
 
 
 def _trees(random):
@@ -492,6 +467,8 @@ def event_relations():
             "what is not private has no guarantee": _without_privacy,
         },
     )
+    yield from replacement_relations()
+    yield from end_relations()
     yield Relations(
         "calibrate_dp_mechanism, relations",
         {

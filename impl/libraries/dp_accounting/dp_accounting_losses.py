@@ -6,6 +6,7 @@ difference in mass over thresholds (or the sum over integers), because the loss 
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import dp_accounting as dp
@@ -389,16 +390,17 @@ def _mixtures_without_dots(random):
 def _truncated_batches(random):
     """Check the delta of batches that may be full: the record is not sampled, or it may displace another one."""
     sigma, rate, size = random.uniform(1, 3), random.uniform(0.1, 0.6), random.randint(4, 12)
-    noise = _Gaussian(sigma)
-    sampled = [_pair(noise, way, 1.0, rate) for way in (_Way.ADD, _Way.REMOVE)]
-    for most in (1, max(1, round(rate * size)), size):
+    for relation, most in itertools.product(dp.NeighboringRelation, (1, max(1, round(rate * size)), size)):
+        ways = [_Way.REPLACE] if relation is dp.NeighboringRelation.REPLACE_ONE else [_Way.ADD, _Way.REMOVE]
+        sampled = [_pair(_Gaussian(sigma), way, 1.0, rate) for way in ways]
+        words = f"truncated({size}, {rate!r}, {most}, {sigma!r}), {relation}"
         losses = _distributions.from_truncated_subsampled_gaussian_mechanism(
-            size, rate, most, sigma, value_discretization_interval=_INTERVAL
+            size, rate, most, sigma, value_discretization_interval=_INTERVAL, neighboring_relation=relation
         )
         # either the record is not sampled, or it or the one that it displaces counts: an exact sum over both events
         full = _chance_of_more(size - 1, rate, most - 1)
         if not full:
-            yield from _enclosed(f"truncated({size}, {rate!r}, {most}, {sigma!r})", losses, sampled, _levels(random))
+            yield from _enclosed(words, losses, sampled, _levels(random))
             continue
         kept = most * _chance_of_more(size, rate, most) / full / size
         replaced = _pair(_Gaussian(sigma / 2), _Way.REPLACE, 1.0, kept)
@@ -407,9 +409,12 @@ def _truncated_batches(random):
                 (1 - full) * max(pair.delta(at) for pair in sampled) + full * replaced.delta(at)
                 for at in (level, level - _INTERVAL)
             )
-            found = losses.get_delta_for_epsilon(level)
-            words = f"truncated({size}, {rate!r}, {most}, {sigma!r}).get_delta_for_epsilon({level!r})"
-            yield words, low * (1 - _RELATIVE) - _ABSOLUTE, float(found), high * (1 + _RELATIVE) + 1e-9
+            yield (
+                f"{words}.get_delta_for_epsilon({level!r})",
+                low * (1 - _RELATIVE) - _ABSOLUTE,
+                float(losses.get_delta_for_epsilon(level)),
+                high * (1 + _RELATIVE) + 1e-9,
+            )
 
 
 def _chance_of_more(size, rate, most):

@@ -136,7 +136,7 @@ def _mixtures():
 
 
 def _of_events():
-    gaussian = dp.GaussianDpEvent(1.0)
+    gaussian, laplace = dp.GaussianDpEvent(1.0), dp.LaplaceDpEvent(1.0)
     sampled = dp.PoissonSampledDpEvent(0.5, gaussian)
 
     def composed(event, relation=dp.NeighboringRelation.ADD_OR_REMOVE_ONE, make=rdp.RdpAccountant):
@@ -163,6 +163,21 @@ def _of_events():
             "an event that no accountant supports": composed(dp.UnsupportedDpEvent()),
             "an event that losses do not support": composed(dp.ZCDpEvent(1.0), make=pld.PLDAccountant),
             "a tree of losses": composed(dp.SingleEpochTreeAggregationDpEvent(1.0, 4), make=pld.PLDAccountant),
+            **{
+                f"{words} where records are replaced": composed(event, _REPLACE, pld.PLDAccountant)
+                for words, event in (
+                    ("Laplace noise", laplace),
+                    ("discrete Laplace noise", dp.dp_event.DiscreteLaplaceDpEvent(0.5, 1)),
+                    ("a mixture", dp.dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5])),
+                    ("a sample of Laplace noise", dp.PoissonSampledDpEvent(0.5, laplace)),
+                )
+            },
+            **{
+                f"a response where records are added, {make.__name__}": composed(
+                    dp.RandomizedResponseDpEvent(0.5, 3), make=make
+                )
+                for make in (rdp.RdpAccountant, pld.PLDAccountant)
+            },
         },
     )
     build = dp.DpEventBuilder
