@@ -14,6 +14,7 @@ from dp_accounting.pld import accountant as composition
 from dp_accounting_events import event_relations
 from dp_accounting_losses import loss_relations
 from dp_accounting_more import identities, more_answers, more_refusals
+from dp_accounting_outcomes import outcome_relations
 from dp_accounting_pmfs import pmf_relations
 from dp_accounting_refusals import further_refusals
 from dp_accounting_searches import search_relations
@@ -29,6 +30,9 @@ _COUNTS = {
     "rate": (1e-3, 1.0),
     "epsilon0": (1e-3, 5.0),
 }
+_REPEATED = {**_COUNTS, "count": (2, 50), "epsilon0": (0.2, 5.0), "epsilon": (0.0, 0.1), "delta": (0.0, 0.01)}
+"""For responses that are composed once, a known finding: here the cost of all is a bounded multiple of that of one."""
+
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
@@ -75,6 +79,11 @@ def _response(epsilon0, count):
     return _repeated(dp.RandomizedResponseDpEvent(noise, 2), count)
 
 
+def _one_by_one(epsilon0, count):
+    """Return responses that are events of their own; the library must refuse what is no count."""
+    return _response(epsilon0, (1,) * count if isinstance(count, int) and count >= 0 else count)
+
+
 def _with_pld(event, *, relation=_ADD_REMOVE, **asked):
     return _ask(pld.PLDAccountant(relation, _INTERVAL).compose(event), **asked)
 
@@ -113,19 +122,34 @@ def _composed_events():
                     return a(event, relation=r, **{g: arguments[g]})
 
                 convolves = accountant is _with_pld
-                # repetitions of Gaussian noise are one Gaussian to the library, sampled ones a convolution on a grid
-                coarser = convolves and stem == "subsampled_gaussian"
+                # repetitions of Gaussian noise are one Gaussian to the library, sampled ones a convolution on a grid;
+                # the epsilon of a response lies outside the narrow bounds of its delta, which cannot be asked back
+                accounts = {"subsampled_gaussian": f"{name}, sampled", "randomised_response": f"{name}, once, {asked}"}
                 yield Answer(
                     f"{name}, {stem}, {asked}",
                     f"{stem}_{asked}",
                     compute,
-                    domain=_COUNTS,
+                    domain=_REPEATED if convolves and make is _response else _COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=_CONVOLUTION if convolves and asked == "delta" else 0.0,
                     delta_error=_CONVOLUTION if convolves and asked == "epsilon" else 0.0,
-                    account=f"{name}, sampled" if coarser else None,
+                    account=accounts.get(stem) if convolves else None,
                     splits=not convolves,
                 )
+
+
+def _separate_responses():
+    """Yield what the known finding, of repeated responses, would hide: a response once, or as several events."""
+    for asked in ("epsilon", "delta"):
+        yield Answer(
+            f"PLDAccountant, one by one, randomised_response, {asked}",
+            f"randomised_response_{asked}",
+            lambda epsilon0, count, **given: _with_pld(_one_by_one(epsilon0, count), relation=_REPLACE, **given),
+            domain=_COUNTS,
+            relative_error=_ROUNDING,
+            absolute_error=_CONVOLUTION if asked == "delta" else 0.0,
+            delta_error=_CONVOLUTION if asked == "epsilon" else 0.0,
+        )
 
 
 def _discrete_laplace(scale, delta, count):
@@ -334,7 +358,7 @@ def _exists(case):
 def _relations():
     """Yield the relations, for releases that have every event: 0.6 and later."""
     if hasattr(dp, "get_epsilon_gaussian"):
-        for group in (loss_relations, pmf_relations, event_relations, search_relations):
+        for group in (loss_relations, pmf_relations, outcome_relations, event_relations, search_relations):
             yield from group()
 
 
@@ -351,6 +375,7 @@ def cases():
         _relations,
         identities,
         _composed_events,
+        _separate_responses,
         _others,
         _refusals,
         more_answers,

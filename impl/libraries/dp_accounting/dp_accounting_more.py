@@ -242,8 +242,11 @@ def _calibrations():
     yield Answer(
         "accountant.get_smallest_subsampled_gaussian_noise",
         "subsampled_gaussian_sigma",
-        lambda rate, count, epsilon, delta: composition.get_smallest_subsampled_gaussian_noise(
-            _parameters(epsilon, delta), _whole(count), 1, rate
+        lambda rate, count, epsilon, delta: (
+            composition.get_smallest_subsampled_gaussian_noise(
+                _parameters(epsilon, delta), _whole(count), _SENSITIVITY, rate
+            )
+            / _SENSITIVITY
         ),
         # where delta is at least the rate any noise is enough, and the search for the least takes more than a minute
         domain={"count": (1, 10), "rate": (0.05, 0.5), "epsilon": (0.5, 5.0), "delta": (1e-8, 0.04)},

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from dp_accounting import pld
 from dp_accounting.pld import common, pld_pmf
 
 from dpassay.adapter import Relations
@@ -18,8 +17,6 @@ __all__ = ["pmf_relations"]
 _INTERVAL = 0.1
 _ROUNDING = 1e-11
 """Absolute: sums of a few probabilities, and fast Fourier transforms of them."""
-
-_distributions = pld.privacy_loss_distribution
 
 
 class _Losses:
@@ -181,100 +178,6 @@ def _dots(random):
                 yield f"{at}, before it", exact - 1e-10, float(found.get_delta_for_epsilon(between)), 1.0
 
 
-def _two_functions(random):
-    """Two distributions on a few outcomes, of which either may exclude one."""
-    chances = []
-    for _ in range(2):
-        weights = [random.random() + 0.05 for _ in range(4)]
-        chances.append([weight / sum(weights) for weight in weights])
-    missing = random.choice([None, 0, 1])
-    if missing is not None:
-        left = 1 - chances[missing][3]
-        chances[missing] = [weight / left for weight in chances[missing][:3]]
-    lower, upper = ({k: math.log(p) for k, p in enumerate(part)} for part in chances)
-    for pessimistic in (True, False):
-        losses = _distributions.from_two_probability_mass_functions(
-            lower,
-            upper,
-            pessimistic_estimate=pessimistic,
-            value_discretization_interval=_INTERVAL,
-            symmetric=False,
-        )
-        for level in (0.0, 0.37, 1.13):
-
-            def exact(epsilon):
-                def one_way(first, second):
-                    pairs = [(first.get(k, -math.inf), second.get(k, -math.inf)) for k in range(4)]
-                    return math.fsum(max(math.exp(a) - math.exp(epsilon + b), 0.0) for a, b in pairs)
-
-                return max(one_way(upper, lower), one_way(lower, upper))
-
-            bounds = sorted([exact(level), exact(level - _INTERVAL if pessimistic else level + _INTERVAL)])
-            found = float(losses.get_delta_for_epsilon(level))
-            words = f"lower {chances[0]!r}, upper {chances[1]!r}, pessimistic {pessimistic}, delta at {level!r}"
-            yield words, bounds[0] - _ROUNDING, found, bounds[1] + _ROUNDING
-
-
-def _responses(random):
-    """Randomised response among several buckets; an input may be replaced by a uniform answer."""
-    noise, buckets = random.uniform(0.05, 0.95), random.randint(2, 6)
-    keep, other = 1 - noise * (buckets - 1) / buckets, noise / buckets
-    relations = pld.privacy_loss_distribution.NeighborRel
-    cases = {
-        relations.REPLACE_ONE: [([keep, other, *[other] * (buckets - 2)], [other, keep, *[other] * (buckets - 2)])],
-        relations.REPLACE_SPECIAL: [([keep, *[other] * (buckets - 1)], [1 / buckets] * buckets)],
-    }
-    for relation, pairs in cases.items():
-        losses = _distributions.from_randomized_response(
-            noise, buckets, value_discretization_interval=_INTERVAL, neighboring_relation=relation
-        )
-        for level in (0.0, 0.41, 1.07):
-
-            def exact(epsilon, pairs=pairs):
-                both = [*pairs, *(pair[::-1] for pair in pairs)]
-                return max(math.fsum(max(a - math.exp(epsilon) * b, 0.0) for a, b in zip(*pair)) for pair in both)
-
-            found = float(losses.get_delta_for_epsilon(level))
-            words = f"from_randomized_response({noise!r}, {buckets}, {relation}), delta at {level!r}"
-            yield words, exact(level) - _ROUNDING, found, exact(level - _INTERVAL) + _ROUNDING
-
-
-def _guaranteed(random):
-    """Check the worst losses of a guarantee: randomised response and a leak."""
-    epsilon, leak = random.uniform(0.15, 2), random.choice([0.0, random.uniform(0, 0.1)])
-    keep = 1 / (1 + math.exp(-epsilon))
-
-    def exact(at):
-        terms = (max(a - math.exp(at) * b, 0.0) for a, b in ((keep, 1 - keep), (1 - keep, keep)))
-        return leak + (1 - leak) * math.fsum(terms)
-
-    losses = _distributions.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(epsilon, leak), value_discretization_interval=_INTERVAL
-    )
-    for level in (-0.5, 0.0, 0.41, 1.07):
-        words = f"from_privacy_parameters({epsilon!r}, {leak!r}), delta at {level!r}"
-        low, high = exact(level) - _ROUNDING, exact(level - _INTERVAL) + _ROUNDING
-        yield words, low, float(losses.get_delta_for_epsilon(level)), high
-
-
-def _from_cdf(random):
-    """Check that the loss of Gaussian noise is Gaussian."""
-    loss = random.uniform(0.3, 1.5)
-    phi = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))  # noqa: E731  # a formula
-    exact = lambda e: phi(loss / 2 - e / loss) - math.exp(e) * phi(-loss / 2 - e / loss)  # noqa: E731  # a formula
-    for pessimistic in (True, False):
-        found = _distributions.create_from_cdf(
-            lambda x: phi((x - loss**2 / 2) / loss),
-            pessimistic_estimate=pessimistic,
-            value_discretization_interval=_INTERVAL,
-        )
-        for level in (0.0, 0.5, 1.3):
-            aside = exact(level - _INTERVAL if pessimistic else level + _INTERVAL)
-            low, high = sorted([exact(level), aside])
-            words = f"the loss of noise {1 / loss!r}, pessimistic {pessimistic}, delta at {level!r}"
-            yield words, low - 1e-9, float(found.get_delta_for_epsilon(level)), high + 1e-9
-
-
 def _dictionaries(random):
     one, two, count = _drawn(random), _drawn(random), random.randint(2, 4)
     for words, found, exact in (
@@ -382,15 +285,6 @@ def pmf_relations():
             "repetitions add losses": _repetitions,
             "a mixture averages": _mixtures,
             "losses through points of a curve lie above it": _dots,
-        },
-    )
-    yield Relations(
-        "privacy_loss_distribution, a few outcomes",
-        {
-            "two distributions have the delta of their outcomes": _two_functions,
-            "responses among buckets have the delta of their outcomes": _responses,
-            "a distribution of losses has their delta": _from_cdf,
-            "a guarantee has the worst losses that it allows": _guaranteed,
         },
     )
     yield Relations(
