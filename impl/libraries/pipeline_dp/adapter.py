@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import warnings
 
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp.aggregate_params import MechanismType
+from pipeline_dp_budgets import budgets
 from pipeline_dp_calibrations import bounded_params, calibrations
 from pipeline_dp_engine import aggregation, aggregations
 from pipeline_dp_facts import facts_of_the_library
@@ -65,7 +67,19 @@ def _answers():
     exact = {"claims_exact": True, "relative_error": 1e-9}
     # terms of relative error z^2 2^-52, z < 39 deviations out, nearly cancel: what is left has z^3 sigma 2^-52
     cancelled = {**exact, "relative_error": 2e-7}
-    yield Answer("gaussian_delta", "gaussian_delta", _delta, domain=_ONCE, **cancelled)
+    for name, domain in (
+        # there both terms are at most 36 deviations out, and neither underflows
+        ("gaussian_delta, where it is above 1e-300", {**_ONCE, "sigma": (0.02, 7.0), "epsilon": (0.0, 5.0)}),
+        ("gaussian_delta", _ONCE),
+    ):
+        yield Answer(
+            name,
+            "gaussian_delta",
+            _delta,
+            domain=domain,
+            absolute_error=sys.float_info.min,  # smaller numbers lose their relative precision
+            **cancelled,
+        )
     for name, domain in (
         ("gaussian_epsilon, where it is positive", {**_ONCE, "sigma": (1e-3, 10.0), "delta": (0.0, 1e-3)}),
         ("gaussian_epsilon", _ONCE),
@@ -183,6 +197,7 @@ def cases():
     return list(
         present_cases(
             facts_of_the_library,
+            budgets,
             numbers,
             selections,
             aggregations,

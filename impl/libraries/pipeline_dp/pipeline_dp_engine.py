@@ -11,6 +11,7 @@ from dpassay.adapter import Mechanism
 __all__ = ["CALLS", "PEOPLE", "aggregation", "aggregations"]
 
 PEOPLE = "records:low={low!r},high={high!r},size=3,max-size=4,relation=add-remove"
+FIRST = "records:low={low!r},high={high!r},size=0,max-size=1,relation=add-remove"
 CALLS = 3_000
 
 
@@ -37,6 +38,7 @@ def aggregation(
     selected=False,
     low=0.0,
     high=1.0,
+    neighbours=PEOPLE,
     delta=0.0,
     floats=True,
     calls=CALLS,
@@ -65,8 +67,8 @@ def aggregation(
         return [float(number) for key in keys for number in found[key]]
 
     claim = f"approx:1.0,{delta!r}" if delta else "pure:1.0"
-    neighbours = PEOPLE.format(low=low, high=high)
-    return Mechanism(f"aggregate, {name}", neighbours, claim, sample_one=sample_one, calls=calls, floats=floats)
+    relation = neighbours.format(low=low, high=high)
+    return Mechanism(f"aggregate, {name}", relation, claim, sample_one=sample_one, calls=calls, floats=floats)
 
 
 def aggregations():
@@ -123,6 +125,15 @@ def aggregations():
         calls=2 * CALLS,
     )
     yield aggregation("COUNT, partitions selected", [metrics.COUNT], selected=True, delta=0.1)
+    yield aggregation(
+        "COUNT, partitions selected, everybody in 3 of 3",
+        [metrics.COUNT],
+        rows=lambda person, value: [(person, key, value) for key in range(3)],
+        selected=True,
+        neighbours=FIRST,  # selected with a bound of 1, some partition of a first person is seen with probability 0.27
+        delta=0.1,
+        max_partitions_contributed=3,
+    )
     yield aggregation(
         "PRIVACY_ID_COUNT, thresholded",
         [metrics.PRIVACY_ID_COUNT],

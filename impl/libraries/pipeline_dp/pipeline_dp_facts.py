@@ -356,27 +356,84 @@ def _thresholds(random):
 
 
 def _quantiles(random):
-    """Compare the loss that a tree of quantiles is given with that of the noise that was asked for."""
-    sigma, partitions, most = random.uniform(0.6, 9), random.randint(2, 5), random.randint(2, 5)
+    """Compare the loss and the bounds that a tree of quantiles is given with those that were asked for."""
+    sigma, epsilon, delta = random.uniform(0.6, 9), random.uniform(0.3, 4), 10 ** random.uniform(-9, -3)
+    partitions, most = random.sample(range(2, 6), 2)
+    ranks = random.sample(range(1, 100), 2)
+    asked = {}
 
     class Tree:
-        """A tree that returns what it was asked with."""
+        """A tree that notes what it is asked with."""
 
-        def compute_quantiles(self, **asked):
-            """Return the parameters."""
-            return asked
+        def compute_quantiles(self, **arguments):
+            """Return the quantiles that are asked for, and note the call."""
+            asked.update(arguments)
+            return arguments["quantiles"]
 
-    for kind in (MechanismType.LAPLACE, MechanismType.GAUSSIAN):
-        spec = budget_accounting.MechanismSpec(kind)
-        spec.set_noise_standard_deviation(sigma)
-        asked = dp_computations.compute_dp_quantiles(Tree(), spec, [0.5], partitions, most)
-        words = f"{kind}, standard deviation {sigma!r}"
-        exact = math.sqrt(2) / sigma if kind == MechanismType.LAPLACE else asked["epsilon"]
-        yield (f"epsilon, {words}", *near(asked["epsilon"], exact))
-        delta = 0.0 if kind == MechanismType.LAPLACE else gaussian_delta(sigma, asked["epsilon"])
-        yield (f"delta, {words}", *near(asked["delta"], delta))
-        bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
-        yield f"bounds, {words}", 1.0, float(bounds == (partitions, most)), 1.0
+    def computed(kind, *, deviation=None):
+        """Ask with a specification by its standard deviation, or by its epsilon and delta."""
+        params = _aggregations(
+            random,
+            metrics=[dp.Metrics.PERCENTILE(rank) for rank in ranks],
+            noise_kind=kind,
+            max_partitions_contributed=partitions,
+            max_contributions_per_partition=most,
+        )
+        spec = budget_accounting.MechanismSpec(kind.convert_to_mechanism_type())
+        if deviation is None:
+            spec.set_eps_delta(epsilon, delta if kind == dp.NoiseKind.GAUSSIAN else 0.0)
+        else:
+            spec.set_noise_standard_deviation(deviation)
+        combiner = combiners.QuantileCombiner(combiners.CombinerParams(spec, params), ranks)
+        whole = combiner.create_accumulator([])
+        whole.tree = Tree()
+        return combiner.compute_metrics(whole)
+
+    for kind in _KINDS:
+        for deviation in (sigma, None):
+            asked.clear()
+            found = computed(kind, deviation=deviation)
+            if deviation is None:
+                words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}"
+                spent = epsilon, delta if kind == dp.NoiseKind.GAUSSIAN else 0.0
+            elif kind == dp.NoiseKind.LAPLACE:
+                words = f"{kind}, standard deviation {sigma!r}"
+                spent = math.sqrt(2) / sigma, 0.0
+            else:
+                words = f"{kind}, standard deviation {sigma!r}"
+                spent = asked["epsilon"], gaussian_delta(sigma, asked["epsilon"])
+            yield (f"epsilon, {words}", *near(asked["epsilon"], spent[0]))
+            yield (f"delta, {words}", *near(asked["delta"], spent[1], absolute=0.0))
+            bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
+            yield f"bounds {bounds}, {words}", 1.0, float(bounds == (partitions, most)), 1.0
+            yield f"noise {asked['noise_type']}, {words}", 1.0, float(asked["noise_type"] == kind.value), 1.0
+            exact = {f"percentile_{rank}": rank / 100 for rank in ranks}
+            yield f"quantiles {found}, {words}", 1.0, float(found == exact), 1.0
+
+
+def _created(random):
+    """Compare mechanisms that are made for a specification with the noise that it stands for."""
+    sigma, epsilon, delta = random.uniform(0.6, 9), random.uniform(0.3, 4), 10 ** random.uniform(-9, -3)
+    partitions, largest = random.randint(2, 5), random.uniform(1.5, 6)
+    sensitivities = dp_computations.Sensitivities(l0=partitions, linf=largest)
+    for kind in _KINDS:
+        moved = _exact_sensitivity(kind, partitions, largest)
+        by_deviation, by_loss = (budget_accounting.MechanismSpec(kind.convert_to_mechanism_type()) for _ in range(2))
+        by_deviation.set_noise_standard_deviation(sigma)
+        by_loss.set_eps_delta(epsilon, delta if kind == dp.NoiseKind.GAUSSIAN else 0.0)
+        made = dp_computations.create_additive_mechanism(by_deviation, sensitivities)
+        words = f"{kind}, standard deviation {sigma!r}, {partitions} partitions of {largest!r}"
+        yield (f"standard deviation, {words}", *near(made.std, sigma * moved))
+        parameter = sigma * moved / (math.sqrt(2) if kind == dp.NoiseKind.LAPLACE else 1)
+        yield (f"parameter, {words}", *near(made.noise_parameter, parameter))
+        other = dp_computations.create_additive_mechanism(by_loss, sensitivities)
+        words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}, {partitions} partitions of {largest!r}"
+        if kind == dp.NoiseKind.LAPLACE:
+            yield (f"parameter, {words}", *near(other.noise_parameter, moved / epsilon))
+        else:
+            yield f"delta, {words}", delta * 0.9, gaussian_delta(other.std / moved, epsilon), delta * (1 + 1e-6)
+        for mechanism in (made, other):
+            yield (f"sensitivity, {words}", *near(mechanism.sensitivity, moved))
 
 
 # --- budgets and bounds --------------------------------------------------------------------------------------------
@@ -476,7 +533,8 @@ def facts_of_the_library():
         ("gaussian_epsilon, gaussian_delta", "each is the inverse of the other", _gaussians),
         ("create_compound_combiner", "answers are those of clipped records", _combined),
         ("create_thresholding_mechanism, ThresholdingMechanism", "thresholds hide one person", _thresholds),
-        ("compute_dp_quantiles", "the loss is that of the noise", _quantiles),
+        ("QuantileCombiner, compute_dp_quantiles", "the loss is that of the noise", _quantiles),
+        ("create_additive_mechanism", "the noise is that of the specification", _created),
         ("NaiveBudgetAccountant, weights", "budgets follow weights", _weights),
         (
             "L0ScoringFunction, generate_possible_contribution_bounds, CalculatePrivateContributionBoundsParams",
