@@ -292,6 +292,19 @@ def _added(random):
         yield (f"{words}, epsilon of {weight!r}", *near(loss, epsilon * weight / math.fsum(weights)))
 
 
+def _selections(random):
+    """Check that a selection of partitions beside noise gets no more than the total, whatever its strategy."""
+    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-6, -2)
+    accountant = dp.PLDBudgetAccountant(epsilon, delta, pld_discretization=2e-3)
+    accountant.request_budget(MechanismType.LAPLACE, weight=random.uniform(0.3, 0.8))
+    weight = random.uniform(4, 9)
+    selection = accountant.request_budget(MechanismType.TRUNCATED_GEOMETRIC, weight=weight)
+    accountant.compute_budgets()
+    words = f"PLDBudgetAccountant({epsilon!r}, {delta!r}), a selection of weight {weight!r}"
+    yield f"{words}, epsilon", 0.0, selection.eps, epsilon * (1 + 1e-9)
+    yield f"{words}, delta", 0.0, selection.delta, delta * (1 + 1e-9)
+
+
 def budgets():
     """Yield the cases."""
     yield Relations(
@@ -305,6 +318,7 @@ def budgets():
         },
     )
     yield Relations("PLDBudgetAccountant, several requests", {"losses without delta add up to epsilon": _added})
+    yield Relations("PLDBudgetAccountant, selections", {"a selection gets no more than the total": _selections})
     dp.PLDBudgetAccountant(1.0, 0.0).request_budget(MechanismType.LAPLACE, count=3)  # older versions refuse a count
     yield Relations("PLDBudgetAccountant, several kinds", {"the noise of all requests spends the budget": _composed})
     weighted = dp.PartitionSelectionStrategy.WEIGHTED_GAUSSIAN_THRESHOLDING  # older versions have none
