@@ -168,6 +168,19 @@ def _stated(random):
     yield from _stated_in_approximate_privacy(distance)
 
 
+def _refused_first(random):
+    """Check that a transformation that is refused does not change the data: its distance is not charged later."""
+    distance, size, factor = random_fraction(random, 2), random_fraction(random, 2), random.randint(100, 1000)
+    value = 1000.0
+    queryable = SequentialComposition(*_SPACE, PureDP(), distance, distance / size)(value)
+    query = TransformationQuery(_Times(factor), d_out=distance)
+    words = f"{factor} times a value, stated as distance {distance} of {distance}"
+    yield f"it is refused, {words}", 1.0, _refused(lambda: queryable(query)), 1.0
+    answer = float(queryable(MeasurementQuery(MakeInteractive(_laplace(size))))(None))
+    far = 40 * float(size)  # exceeded with a probability of exp(-40)
+    yield f"the value after it, scale {size}, {words}", value - far, answer, value + far
+
+
 def _stated_in_approximate_privacy(distance):
     """Check that a measurement that cannot state its loss is charged the loss that the query states."""
     rho, delta = Fraction(1, 4), Fraction(1, 1000)
@@ -391,4 +404,5 @@ def budgets():
     yield Relations(
         "MakeInteractive, DecorateQueryable, PostProcess, ChainTM, ChainTT", {"losses are kept": _wrappers}
     )
+    yield Relations("SequentialQueryable, transformations that it refuses", {"they change nothing": _refused_first})
     yield _sequence_of_noise(Fraction(3, 2))
