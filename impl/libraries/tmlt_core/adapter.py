@@ -24,7 +24,9 @@ from tmlt.core.utils.parameters import calculate_noise_scale
 from tmlt_core_budgets import budgets
 from tmlt_core_facts import facts_of_the_library
 from tmlt_core_families import families
+from tmlt_core_metrics import metrics
 from tmlt_core_numbers import nearest_float
+from tmlt_core_tables import tables
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
@@ -353,6 +355,15 @@ def cases():
     """Return all cases that this version of the library has."""
     return list(
         present_cases(
-            facts_of_the_library, budgets, _numbers, families, _combinations, _quantiles, _answers, _refusals
+            facts_of_the_library,
+            budgets,
+            tables,
+            metrics,
+            _numbers,
+            families,
+            _combinations,
+            _quantiles,
+            _answers,
+            _refusals,
         )
     )

@@ -1,27 +1,19 @@
-"""Budgets of Tumult Core that are spent: interactive measurements, accountants, aggregations of tables (not run).
-
-Nothing here starts Spark: measurements of tables are built, and asked what they cost.
-"""
+"""Budgets of Tumult Core that are spent: interactive measurements and accountants."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from tmlt.core.domains.collections import ListDomain
-from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
-from tmlt.core.domains.spark_domains import (
-    SparkDataFrameDomain,
-    SparkFloatColumnDescriptor,
-    SparkIntegerColumnDescriptor,
-    SparkStringColumnDescriptor,
-)
-from tmlt.core.measurements import aggregations, noise_mechanisms
+from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+from tmlt.core.measurements import noise_mechanisms
 from tmlt.core.measurements.chaining import ChainTM
 from tmlt.core.measurements.composition import Composition
-from tmlt.core.measurements.converters import PureDPToRhoZCDP
+from tmlt.core.measurements.converters import PureDPToRhoZCDP, RhoZCDPToApproxDP
 from tmlt.core.measurements.interactive_measurements import (
     DecorateQueryable,
+    InactiveAccountantError,
+    IndexQuery,
     MakeInteractive,
     MeasurementQuery,
     ParallelComposition,
@@ -31,7 +23,6 @@ from tmlt.core.measurements.interactive_measurements import (
     create_adaptive_composition,
 )
 from tmlt.core.measurements.postprocess import NonInteractivePostProcess, PostProcess
-from tmlt.core.measurements.spark_measurements import GeometricPartitionSelection, SparseVectorPrefixSums
 from tmlt.core.measures import (
     ApproxDP,
     InsufficientBudgetError,
@@ -40,33 +31,18 @@ from tmlt.core.measures import (
 )
 from tmlt.core.metrics import (
     AbsoluteDifference,
-    DictMetric,
-    HammingDistance,
-    NullMetric,
-    OnColumn,
-    OnColumns,
     RootSumOfSquared,
     SumOf,
-    SymmetricDifference,
 )
+from tmlt.core.transformations.base import Transformation
 from tmlt.core.transformations.chaining import ChainTT
 from tmlt.core.transformations.identity import Identity
 from tmlt.core.utils.exact_number import ExactNumber
-from tmlt_core_numbers import nearest_float
+from tmlt_core_numbers import exactly, nearest_float, random_fraction
 
 from dpassay.adapter import Mechanism, Relations
 
 __all__ = ["budgets"]
-
-
-def _exactly(words, found, exact):
-    """Return a comparison of exact numbers."""
-    same = ExactNumber(found) == ExactNumber(exact)
-    return f"{words}: {found} in place of {exact}", 1.0, float(same), 1.0
-
-
-def _ratio(random, low=1, high=9):
-    return Fraction(random.randint(low, high), random.randint(1, 6))
 
 
 def _laplace(scale):
@@ -80,6 +56,34 @@ def _gaussian(variance):
 _SPACE = (NumpyFloatDomain(), AbsoluteDifference())
 
 
+class _Times(Transformation):
+    """A multiplication by a number: it moves values apart by that factor."""
+
+    def __init__(self, factor):
+        super().__init__(*_SPACE, *_SPACE)
+        self._factor = factor
+
+    def stability_function(self, d_in):
+        return self._factor * ExactNumber(d_in)
+
+    def __call__(self, data):
+        return self._factor * data
+
+
+class _ThreeAndFourTimes(Transformation):
+    """A list of three and of four times a value: it moves by 7 times as much, by 5 times under a root of squares."""
+
+    def __init__(self, metric):
+        super().__init__(*_SPACE, ListDomain(NumpyFloatDomain(), length=2), metric)
+        self._factor = 7 if isinstance(metric, SumOf) else 5
+
+    def stability_function(self, d_in):
+        return self._factor * ExactNumber(d_in)
+
+    def __call__(self, data):
+        return [3 * data, 4 * data]
+
+
 def _refused(ask, kind=Exception):
     try:
         ask()
@@ -90,7 +94,7 @@ def _refused(ask, kind=Exception):
 
 def _fresh(random, pure):
     """Return a distance, a noise whose loss at it is drawn, and that loss."""
-    distance, size = _ratio(random, 2), _ratio(random, 2)
+    distance, size = random_fraction(random, 2), random_fraction(random, 2)
     if pure:
         return distance, _laplace, size, lambda scale: distance / scale
     return distance, _gaussian, size, lambda variance: distance**2 / (2 * variance)
@@ -105,7 +109,7 @@ def _sequences(random):
     spent = loss(size)
     whole = SequentialComposition(*_SPACE, measure, distance, parts * spent)
     words = f"{measure}, distance {distance}, {parts} queries of {spent}"
-    yield _exactly(f"loss, {words}", whole.privacy_function(distance), parts * spent)
+    yield exactly(f"loss, {words}", whole.privacy_function(distance), parts * spent)
     far = _refused(lambda: whole.privacy_function(2 * distance))
     yield f"a larger distance is refused, {words}", 1.0, far, 1.0
     queryable = whole(7.0)
@@ -128,6 +132,88 @@ def _sequences(random):
     )
 
 
+def _stretched(random):
+    """Check that a query after a transformation is charged at the distance that the transformation gives."""
+    pure = random.random() < 0.5
+    distance, make, size, loss = _fresh(random, pure)
+    measure, factor = PureDP() if pure else RhoZCDP(), random.randint(2, 4)
+    spent = loss(size) * (factor if pure else factor**2)
+    words = f"{measure}, distance {distance}, {factor} times that after a transformation, loss {spent}"
+    queryable = SequentialComposition(*_SPACE, measure, distance, spent)(7.0)
+    queryable(TransformationQuery(_Times(factor)))
+    beyond = MeasurementQuery(MakeInteractive(make(size * Fraction(9, 10))))
+    yield f"slightly more is refused, {words}", 1.0, _refused(lambda: queryable(beyond), InsufficientBudgetError), 1.0
+    queryable(MeasurementQuery(MakeInteractive(make(size))))
+    more = MeasurementQuery(MakeInteractive(make(size * 1000)))
+    yield f"more than all is refused, {words}", 1.0, _refused(lambda: queryable(more), InsufficientBudgetError), 1.0
+
+
+def _stated(random):
+    """Check that a loss or a distance that a query states is refused when it is too small."""
+    pure = random.random() < 0.5
+    distance, make, size, loss = _fresh(random, pure)
+    measure, factor = PureDP() if pure else RhoZCDP(), random.randint(2, 4)
+    words = f"{measure}, distance {distance}, loss {loss(size)}"
+    plenty = SequentialComposition(*_SPACE, measure, distance, 1000 * loss(size))
+    query = MeasurementQuery(MakeInteractive(make(size)), d_out=loss(size) * Fraction(9, 10))
+    yield f"too small a loss, {words}", 1.0, _refused(lambda: plenty(7.0)(query)), 1.0
+    accountant = PrivacyAccountant.launch(plenty, 7.0)
+    refused = _refused(lambda: accountant.measure(query.measurement.measurement, d_out=query.d_out))
+    yield f"too small a loss, PrivacyAccountant, {words}", 1.0, refused, 1.0
+    near = factor * distance * Fraction(9, 10)
+    refused = _refused(lambda: plenty(7.0)(TransformationQuery(_Times(factor), d_out=near)))
+    yield f"too small a distance of {near} after {factor} times, {words}", 1.0, refused, 1.0
+    refused = _refused(lambda: accountant.transform_in_place(_Times(factor), d_out=near))
+    yield f"too small a distance of {near} after {factor} times, PrivacyAccountant, {words}", 1.0, refused, 1.0
+    yield from _stated_in_approximate_privacy(distance)
+
+
+def _refused_first(random):
+    """Check that a transformation that is refused does not change the data: its distance is not charged later."""
+    distance, size, factor = random_fraction(random, 2), random_fraction(random, 2), random.randint(100, 1000)
+    value = 1000.0
+    queryable = SequentialComposition(*_SPACE, PureDP(), distance, distance / size)(value)
+    query = TransformationQuery(_Times(factor), d_out=distance)
+    words = f"{factor} times a value, stated as distance {distance} of {distance}"
+    yield f"it is refused, {words}", 1.0, _refused(lambda: queryable(query)), 1.0
+    answer = float(queryable(MeasurementQuery(MakeInteractive(_laplace(size))))(None))
+    far = 40 * float(size)  # exceeded with a probability of exp(-40)
+    yield f"the value after it, scale {size}, {words}", value - far, answer, value + far
+
+
+def _stated_in_approximate_privacy(distance):
+    """Check that a measurement that cannot state its loss is charged the loss that the query states."""
+    rho, delta = Fraction(1, 4), Fraction(1, 1000)
+    inner = RhoZCDPToApproxDP(_gaussian(distance**2 / (2 * rho)))
+    epsilon = Fraction(3)  # rho + 2 sqrt(rho log(1/delta)) is 2.88
+    whole = SequentialComposition(*_SPACE, ApproxDP(), distance, (5, 10 * delta))
+    accountant = PrivacyAccountant.launch(whole, 7.0)
+    words = f"zCDP of {rho} in approximate privacy, distance {distance}"
+    refused = _refused(lambda: accountant.measure(inner, d_out=(epsilon / 2, delta)))
+    yield f"too small a loss, {words}", 1.0, refused, 1.0
+    accountant.measure(inner, d_out=(epsilon, delta))
+    left, delta_left = accountant.privacy_budget
+    yield exactly(f"epsilon left, {words}", left, 5 - epsilon)
+    yield exactly(f"delta left, {words}", delta_left, 9 * delta)
+
+
+def _retired(random):
+    """Check that only the last queryable answers, and that it does not draw again."""
+    distance, size = random_fraction(random, 2), random_fraction(random, 2)
+    spent = distance / size
+    words = f"distance {distance}, queries of {spent}"
+    queryable = SequentialComposition(*_SPACE, PureDP(), distance, 4 * spent)(7.0)
+    query = MeasurementQuery(MakeInteractive(_laplace(size)))
+    first = queryable(query)
+    yield f"an answer is the same when it is asked again, {words}", 0.0, float(first(None) - first(None)), 0.0
+    inner = queryable(MeasurementQuery(SequentialComposition(*_SPACE, PureDP(), distance, 2 * spent)))
+    yield f"a queryable before the last is refused, {words}", 1.0, _refused(lambda: first(None)), 1.0
+    leaf = inner(query)
+    queryable(query)
+    yield f"a sequence before the last is refused, {words}", 1.0, _refused(lambda: inner(query)), 1.0
+    yield f"a queryable of that sequence is refused, {words}", 1.0, _refused(lambda: leaf(None)), 1.0
+
+
 def _adaptive(random):
     """Check that a composition in which queries are measurements costs what they cost."""
     pure = random.random() < 0.5
@@ -135,7 +221,7 @@ def _adaptive(random):
     measure = PureDP() if pure else RhoZCDP()
     whole = create_adaptive_composition(*_SPACE, distance, 2 * loss(size), measure)
     words = f"{measure}, distance {distance}, budget {2 * loss(size)}"
-    yield _exactly(f"loss, {words}", whole.privacy_function(distance), 2 * loss(size))
+    yield exactly(f"loss, {words}", whole.privacy_function(distance), 2 * loss(size))
     queryable = whole(7.0)
     queryable(MeasurementQuery(make(size)))
     more = make(size / 2) if pure else make(size / Fraction(3, 2))
@@ -152,12 +238,12 @@ def _accountants(random):
     accountant = PrivacyAccountant.launch(whole, 7.0)
     words = f"{measure}, distance {distance}, budget {5 * loss(size)}"
     accountant.measure(make(size))
-    yield _exactly(f"left after one, {words}", accountant.privacy_budget, 4 * loss(size))
-    accountant.transform_in_place(Identity(domain=NumpyFloatDomain(), metric=AbsoluteDifference()))
-    yield _exactly(f"distance after a transformation, {words}", accountant.d_in, distance)
-    accountant.measure(make(size / 2))
-    exact = 4 * loss(size) - loss(size / 2)
-    yield _exactly(f"left after another, {words}", accountant.privacy_budget, exact)
+    yield exactly(f"left after one, {words}", accountant.privacy_budget, 4 * loss(size))
+    accountant.transform_in_place(_Times(3))
+    yield exactly(f"distance after a transformation, {words}", accountant.d_in, 3 * distance)
+    accountant.measure(make(3 * size))
+    exact = 4 * loss(size) - loss(3 * size) * (3 if pure else 9)
+    yield exactly(f"left after another, {words}", accountant.privacy_budget, exact)
     beyond = make(size / 100)
     refused = _refused(lambda: accountant.measure(beyond), InsufficientBudgetError)
     yield f"more is refused, {words}", 1.0, refused, 1.0
@@ -165,25 +251,83 @@ def _accountants(random):
     yield f"after it is retired, {words}", 1.0, _refused(lambda: accountant.measure(make(size))), 1.0
 
 
+def _split(random):
+    """Check what accountants of the parts of a list may spend, and that they are used one after another."""
+    pure = random.random() < 0.5
+    distance, make, size, loss = _fresh(random, pure)
+    measure, metric = (PureDP(), SumOf) if pure else (RhoZCDP(), RootSumOfSquared)
+    factor = 7 if pure else 5
+    spent = loss(size) * (factor if pure else factor**2)
+    whole = SequentialComposition(*_SPACE, measure, distance, 5 * spent)
+    accountant = PrivacyAccountant.launch(whole, 7.0)
+    words = f"{measure}, distance {distance}, loss of a part {spent}"
+    first, second = accountant.split(_ThreeAndFourTimes(metric(AbsoluteDifference())), 2 * spent)
+    yield exactly(f"left after a split, {words}", accountant.privacy_budget, 3 * spent)
+    for part in (first, second):
+        yield exactly(f"distance of a part, {words}", part.d_in, factor * distance)
+        yield exactly(f"budget of a part, {words}", part.privacy_budget, 2 * spent)
+
+    def refuses(one):
+        return _refused(lambda: one.measure(make(size)), InactiveAccountantError)
+
+    yield f"the second part before the first, {words}", 1.0, refuses(second), 1.0
+    yield f"the whole before its parts, {words}", 1.0, refuses(accountant), 1.0
+    first.measure(make(size))
+    yield exactly(f"left of the first part, {words}", first.privacy_budget, spent)
+    second.queue_transformation(_Times(2))
+    first.retire()
+    yield f"the first part after it is retired, {words}", 1.0, refuses(first), 1.0
+    second.measure(make(2 * size if pure else 4 * size))
+    yield exactly(f"left of the second part, {words}", second.privacy_budget, spent)
+    second.retire()
+    accountant.measure(make(size))
+    yield exactly(f"left of the whole, {words}", accountant.privacy_budget, 3 * spent - loss(size))
+
+
+def _parts_in_turn(random):
+    """Check that the parts of a list are measured once, each in its turn."""
+    values = [1000.0, 2000.0, 3000.0]
+    sizes = [random_fraction(random, 2) for _ in values]
+    parts = [MakeInteractive(_laplace(size)) for size in sizes]
+    domain = ListDomain(NumpyFloatDomain(), length=len(values))
+    queryable = ParallelComposition(domain, SumOf(AbsoluteDifference()), PureDP(), parts)(values)
+    words = f"scales {[str(size) for size in sizes]}"
+    yield f"part 1 before part 0, {words}", 1.0, _refused(lambda: queryable(IndexQuery(1))), 1.0
+    before = None
+    for index, (value, size) in enumerate(zip(values, sizes)):
+        part = queryable(IndexQuery(index))
+        answer = part(None)
+        far = 40 * float(size)  # exceeded with a probability of exp(-40)
+        yield f"answer of part {index}, {words}", value - far, float(answer), value + far
+        yield f"part {index} is asked again, {words}", 0.0, float(part(None) - answer), 0.0
+        again = _refused(lambda index=index: queryable(IndexQuery(index)))
+        yield f"part {index} is measured again, {words}", 1.0, again, 1.0
+        if before is not None:
+            refused = _refused(lambda before=before: before(None))
+            yield f"part {index - 1} after part {index}, {words}", 1.0, refused, 1.0
+        before = part
+    yield f"part 0 after the last, {words}", 1.0, _refused(lambda: queryable(IndexQuery(0))), 1.0
+
+
 def _parallel(random):
     """Compare measurements of the parts of a list with the largest of their losses, and the sum that they may have."""
-    sizes = [_ratio(random, 2) for _ in range(3)]
-    distance = _ratio(random, 2)
+    sizes = [random_fraction(random, 2) for _ in range(3)]
+    distance = random_fraction(random, 2)
     parts = [MakeInteractive(_laplace(size)) for size in sizes]
     domain = ListDomain(NumpyFloatDomain(), length=3)
     whole = ParallelComposition(domain, SumOf(AbsoluteDifference()), PureDP(), parts)
     words = f"scales {[str(size) for size in sizes]}, distance {distance}"
-    yield _exactly(f"pure, {words}", whole.privacy_function(distance), distance / min(sizes))
+    yield exactly(f"pure, {words}", whole.privacy_function(distance), distance / min(sizes))
     parts = [MakeInteractive(_gaussian(size)) for size in sizes]
     whole = ParallelComposition(domain, RootSumOfSquared(AbsoluteDifference()), RhoZCDP(), parts)
-    yield _exactly(f"zCDP, {words}", whole.privacy_function(distance), distance**2 / (2 * min(sizes)))
+    yield exactly(f"zCDP, {words}", whole.privacy_function(distance), distance**2 / (2 * min(sizes)))
     wrong = _refused(lambda: ParallelComposition(domain, RootSumOfSquared(AbsoluteDifference()), PureDP(), parts))
     yield "pure privacy with a root of squares is refused", 1.0, wrong, 1.0
 
 
 def _wrappers(random):
     """Check that what wraps a measurement states its loss."""
-    size, distance = _ratio(random, 2), _ratio(random, 2)
+    size, distance = random_fraction(random, 2), random_fraction(random, 2)
     inner, exact = _laplace(size), distance / size
     words = f"scale {size}, distance {distance}"
     identity = Identity(domain=NumpyFloatDomain(), metric=AbsoluteDifference())
@@ -199,182 +343,11 @@ def _wrappers(random):
     }
     for name, measurement in wrapped.items():
         factor = 2 if name.startswith("Composition") else 1
-        yield _exactly(f"{name}, {words}", measurement.privacy_function(distance), factor * exact)
+        yield exactly(f"{name}, {words}", measurement.privacy_function(distance), factor * exact)
         holds = measurement.privacy_relation(distance, factor * exact)
         yield f"{name}, a relation that holds, {words}", 1.0, float(holds), 1.0
         fails = measurement.privacy_relation(distance, factor * exact * Fraction(99, 100))
         yield f"{name}, one that does not, {words}", 0.0, float(fails), 0.0
-
-
-# --- tables --------------------------------------------------------------------------------------------------------
-
-
-def _table():
-    return SparkDataFrameDomain(
-        {
-            "group": SparkStringColumnDescriptor(),
-            "whole": SparkIntegerColumnDescriptor(),
-            "value": SparkFloatColumnDescriptor(),
-        }
-    )
-
-
-def _noise_sizes(measurement):
-    """Return the noise within a measurement of tables: scales of Laplace noise, variances of Gaussian noise."""
-    found, open_, seen = [], [measurement], set()
-    while open_:
-        one = open_.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        sizes = [getattr(one, name) for name in ("alpha", "scale", "sigma_squared") if hasattr(one, name)]
-        if isinstance(one, _NOISES):
-            found += [Fraction(str(ExactNumber(size))) for size in sizes]
-        for name in ("measurement", "measurements", "noise_measurement"):
-            inner = getattr(one, name, None)
-            open_ += list(inner) if isinstance(inner, (list, tuple)) else [inner] if inner is not None else []
-    return found
-
-
-_NOISES = (
-    noise_mechanisms.AddLaplaceNoise,
-    noise_mechanisms.AddGeometricNoise,
-    noise_mechanisms.AddGaussianNoise,
-    noise_mechanisms.AddDiscreteGaussianNoise,
-)
-
-_MAKERS = {
-    "count": (aggregations.create_count_measurement, {}),
-    "count_distinct": (aggregations.create_count_distinct_measurement, {}),
-    "sum": (aggregations.create_sum_measurement, {"measure_column": "whole"}),
-    "sum of floats": (aggregations.create_sum_measurement, {"measure_column": "value"}),
-    "average": (aggregations.create_average_measurement, {"measure_column": "whole"}),
-    "variance": (aggregations.create_variance_measurement, {"measure_column": "value"}),
-    "standard_deviation": (aggregations.create_standard_deviation_measurement, {"measure_column": "value"}),
-}
-
-
-def _aggregates(random):
-    """Check that aggregations cost what they are made for, at other distances too, and use the noise for it."""
-    pure = random.random() < 0.5
-    measure, power = (PureDP(), 1) if pure else (RhoZCDP(), 2)
-    mechanisms = aggregations.NoiseMechanism
-    low, high = -random.randint(2, 9), random.randint(1, 12)
-    distance, factor = random.randint(2, 5), random.randint(2, 4)
-    loss = _ratio(random)
-    for name in random.sample(sorted(_MAKERS), 2):  # to build one takes a fifth of a second
-        make, columns = _MAKERS[name]
-        whole = name.startswith("count") or name == "sum"
-        if pure:
-            noise = mechanisms.GEOMETRIC if whole else mechanisms.LAPLACE
-        else:
-            noise = mechanisms.DISCRETE_GAUSSIAN if whole else mechanisms.GAUSSIAN
-        bounds = {"lower": low, "upper": high} if "measure_column" in columns else {}
-        for metric, moved in ((SymmetricDifference(), 1), (HammingDistance(), 2)):
-            built = make(
-                _table(), metric, measure, d_out=loss, noise_mechanism=noise, d_in=distance, **columns, **bounds
-            )
-            words = f"{name}, {metric}, {measure}, {noise}, bounds {low}, {high}, loss {loss} at {distance}"
-            yield _exactly(words, built.privacy_function(distance), loss)
-            yield _exactly(
-                f"{words}, at {factor} times that", built.privacy_function(factor * distance), factor**power * loss
-            )
-            sizes = _noise_sizes(built)
-            if name in {"count", "count_distinct"} or (name == "sum" and metric == SymmetricDifference()):
-                most = max(-low, high) if name == "sum" else 1
-                step = distance * most * (moved if name == "count_distinct" else 1)
-                if name == "count" and moved == 2:
-                    step = 2 * distance  # a record out and one in
-                exact = step / loss if pure else Fraction(step) ** 2 / (2 * loss)
-                yield f"{words}, its noise {sizes}, {exact}", 1.0, float(sizes == [exact]), 1.0
-
-
-def _quantiles(random):
-    """Check that quantiles of tables cost what they are made for."""
-    loss, distance = _ratio(random), random.randint(2, 5)
-    for measure, power in ((PureDP(), 1), (RhoZCDP(), 2)):
-        for metric in (SymmetricDifference(), HammingDistance()):
-            built = aggregations.create_quantile_measurement(
-                _table(), metric, measure, d_out=loss, measure_column="value", quantile=0.3, lower=-2, upper=7,
-                d_in=distance,
-            )  # fmt: skip
-            words = f"quantile, {metric}, {measure}, loss {loss} at {distance}"
-            yield _exactly(words, built.privacy_function(distance), loss)
-            yield _exactly(f"{words}, at 3 times that", built.privacy_function(3 * distance), 3**power * loss)
-
-
-def _selections(random):
-    """Compare the losses of partition selection with those of a count with geometric noise and a threshold."""
-    alpha, threshold, distance = _ratio(random, 2), random.randint(4, 12), random.randint(2, 3)
-    domain = SparkDataFrameDomain({"group": SparkStringColumnDescriptor()})
-    built = GeometricPartitionSelection(domain, threshold=threshold, alpha=alpha)
-    epsilon, delta = built.privacy_function(1)
-    words = f"alpha {alpha}, threshold {threshold}"
-    yield _exactly(f"epsilon, {words}", epsilon, 1 / alpha)
-    # the noisy count of a group of one record reaches the threshold
-    ratio = math.exp(-1 / float(alpha))
-    exact = ratio ** (threshold - 1) / (1 + ratio)
-    yield f"delta, {words}", exact * (1 - 1e-9), nearest_float(delta), exact * (1 + 1e-9)
-    several, delta_of_several = built.privacy_function(distance)
-    yield _exactly(f"epsilon at {distance}, {words}", several, Fraction(distance) / alpha)
-    # one person may own a group of that many records, or that many groups of one
-    groups_of_one = -math.expm1(distance * math.log1p(-exact))
-    alone = max(ratio ** (threshold - distance) / (1 + ratio), groups_of_one)
-    yield f"delta at {distance}, {words}", alone * (1 - 1e-9), nearest_float(delta_of_several), 1.0
-    wanted = Fraction(1, 10 ** random.randint(2, 9))
-    made = aggregations.create_partition_selection_measurement(domain, epsilon=1 / alpha, delta=wanted, d_in=1)
-    epsilon, delta = made.privacy_function(1)
-    yield (
-        f"create_partition_selection_measurement, delta {wanted}",
-        0.0,
-        nearest_float(delta),
-        float(wanted) * (1 + 1e-9),
-    )
-    yield f"its epsilon, {words}", 0.0, nearest_float(epsilon), float(1 / alpha) * (1 + 1e-9)
-    ranks = SparkDataFrameDomain({"rank": SparkIntegerColumnDescriptor(), "count": SparkIntegerColumnDescriptor()})
-    vector = SparseVectorPrefixSums(ranks, count_column="count", rank_column="rank", alpha=alpha)
-    # noise of scale alpha on the threshold, and of 2 alpha on queries that move one way
-    yield (
-        f"SparseVectorPrefixSums, {alpha}",
-        float(1 / alpha) * (1 - 1e-9),
-        nearest_float(vector.privacy_function(1)),
-        math.inf,
-    )
-
-
-# --- metrics -------------------------------------------------------------------------------------------------------
-
-
-def _metrics(random):
-    """Compare distances of values, and of lists of them, with their definitions."""
-    left, right = [[random.randint(-9, 9) for _ in range(4)] for _ in range(2)]
-    moves = [abs(x - y) for x, y in zip(left, right)]
-    domain = NumpyIntegerDomain()
-    several = ListDomain(domain, length=4)
-    import numpy as np
-
-    boxed = [[np.int64(value) for value in values] for values in (left, right)]
-    words = f"{left} and {right}"
-    yield _exactly(
-        f"AbsoluteDifference, {words}", AbsoluteDifference().distance(*(b[0] for b in boxed), domain), moves[0]
-    )
-    yield _exactly(f"SumOf, {words}", SumOf(AbsoluteDifference()).distance(*boxed, several), sum(moves))
-    found = RootSumOfSquared(AbsoluteDifference()).distance(*boxed, several)
-    yield _exactly(f"RootSumOfSquared, {words}", found**2, sum(move**2 for move in moves))
-    one, other = Fraction(random.randint(1, 9), 4), Fraction(random.randint(1, 9), 4)
-    for metric in (AbsoluteDifference(), SymmetricDifference(), HammingDistance(), SumOf(AbsoluteDifference())):
-        whole = isinstance(metric, (SymmetricDifference, HammingDistance))
-        a, b = (int(4 * one), int(4 * other)) if whole else (one, other)
-        yield f"{metric} compares {a} and {b}", float(a <= b), float(metric.compare(a, b)), float(a <= b)
-    both = DictMetric({"x": AbsoluteDifference(), "y": SymmetricDifference()})
-    agrees = both.compare({"x": one, "y": 3}, {"x": other, "y": 2})
-    yield f"{both} compares every part, {one}, {other}", 0.0, float(agrees), 0.0
-    agrees = both.compare({"x": one, "y": 2}, {"x": other, "y": 2})
-    yield f"{both} compares {one} and {other}", float(one <= other), float(agrees), float(one <= other)
-    on = OnColumns([OnColumn(name, SumOf(AbsoluteDifference())) for name in "xy"])
-    agrees = on.compare((one, one), (other, one))
-    yield f"{on} compares {one} and {other}", float(one <= other), float(agrees), float(one <= other)
-    yield "NullMetric has no distances", 1.0, _refused(lambda: NullMetric().compare(1, 2)), 1.0
 
 
 def _sequence_of_noise(scale):
@@ -384,12 +357,12 @@ def _sequence_of_noise(scale):
     def sample_one(data):
         queryable = whole(float(data[0]))
         first = queryable(MeasurementQuery(MakeInteractive(_laplace(scale))))(None)
-        queryable(TransformationQuery(Identity(domain=NumpyFloatDomain(), metric=AbsoluteDifference())))
-        second = queryable(MeasurementQuery(MakeInteractive(_laplace(2 * scale))))(None)
+        queryable(TransformationQuery(_Times(3)))
+        second = queryable(MeasurementQuery(MakeInteractive(_laplace(6 * scale))))(None)
         return [float(first), float(second)]
 
     return Mechanism(
-        f"SequentialComposition of Laplace noise at {scale} and {2 * scale}, distance 2",
+        f"SequentialComposition of Laplace noise at {scale} and, tripled, {6 * scale}, distance 2",
         "vector:size=1,linf=2",
         f"pure:{nearest_float(whole.privacy_function(2))!r}",
         sample_one=sample_one,
@@ -412,18 +385,24 @@ def budgets():
             is not None
         ),
     }
-    yield Relations("SequentialComposition, SequentialQueryable", {"budgets are spent": _sequences}, approximate)
+    yield Relations(
+        "SequentialComposition, SequentialQueryable",
+        {
+            "budgets are spent": _sequences,
+            "transformations stretch distances": _stretched,
+            "stated losses and distances are not too small": _stated,
+            "only the last queryable answers": _retired,
+        },
+        approximate,
+    )
     yield Relations("create_adaptive_composition", {"budgets are spent": _adaptive})
-    yield Relations("PrivacyAccountant", {"budgets are spent": _accountants})
-    yield Relations("ParallelComposition, ParallelQueryable", {"losses are those of the parts": _parallel})
+    yield Relations("PrivacyAccountant", {"budgets are spent": _accountants, "parts are used in turn": _split})
+    yield Relations(
+        "ParallelComposition, ParallelQueryable",
+        {"losses are those of the parts": _parallel, "parts are used in turn": _parts_in_turn},
+    )
     yield Relations(
         "MakeInteractive, DecorateQueryable, PostProcess, ChainTM, ChainTT", {"losses are kept": _wrappers}
     )
-    yield Relations("aggregations of tables", {"they cost what they are made for": _aggregates})
-    yield Relations("create_quantile_measurement", {"it costs what it is made for": _quantiles})
-    yield Relations(
-        "GeometricPartitionSelection, create_partition_selection_measurement, SparseVectorPrefixSums",
-        {"losses are those of the noise": _selections},
-    )
-    yield Relations("metrics", {"distances are those of their definitions": _metrics})
+    yield Relations("SequentialQueryable, transformations that it refuses", {"they change nothing": _refused_first})
     yield _sequence_of_noise(Fraction(3, 2))

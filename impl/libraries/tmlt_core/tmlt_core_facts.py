@@ -139,6 +139,8 @@ def _conversions():
     concentrated = RhoZCDPToApproxDP(_gaussian(2))  # rho is 1/4
     # the exact epsilon of this noise at a delta of 1/1000 is about 2; rho + 2 sqrt(rho log(1/delta)) is 2.88
     small = Fraction(1, 1000)
+    # at a rho of 50 the exact epsilon is above 79, and the conversion gives 87.2
+    large = RhoZCDPToApproxDP(_gaussian(Fraction(1, 100)))
     half = _laplace(2)
     to_zcdp, to_approximate = PureDPToRhoZCDP(half), PureDPToApproxDP(half)
     return Relations(
@@ -156,6 +158,10 @@ def _conversions():
             "zCDP to approximate, a relation that holds": lambda: concentrated.privacy_relation(1, (3, small)),
             "zCDP to approximate, epsilon too small": lambda: (
                 not concentrated.privacy_relation(1, (Fraction(3, 2), small))
+            ),
+            "zCDP to approximate, a large rho": lambda: large.privacy_relation(1, (88, small)),
+            "zCDP to approximate, epsilon too small for a large rho": lambda: (
+                not large.privacy_relation(1, (79, small))
             ),
             "zCDP to approximate, no delta": lambda: not concentrated.privacy_relation(1, (3, 0)),
             "zCDP to approximate, a delta of 1": lambda: concentrated.privacy_relation(1, (0, 1)),
