@@ -6,6 +6,7 @@ opendp, which samples floating-point noise; lowest bits are not asked here but t
 
 from __future__ import annotations
 
+from dpmm_budgets import budget_cases
 from dpmm_models import model_cases, model_refusals
 from dpmm_noise import conversion_cases, noise_cases
 from dpmm_processing import processing_cases, processing_refusals
@@ -19,6 +20,12 @@ def cases():
     """Return the cases that this version has."""
     return list(
         present_cases(
-            conversion_cases, noise_cases, model_cases, processing_cases, model_refusals, processing_refusals
+            conversion_cases,
+            noise_cases,
+            budget_cases,
+            model_cases,
+            processing_cases,
+            model_refusals,
+            processing_refusals,
         )
     )

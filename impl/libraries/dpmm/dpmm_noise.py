@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from contextlib import contextmanager
@@ -17,24 +18,33 @@ from dpassay.impl.libraries.references import gaussian_delta, near
 warnings.simplefilter("ignore")
 
 
+_LITTLE = 2.0**-10
+"""Between the numbers that stand for noise: they stay below 1, and their sums with counts are exact."""
+
+
 def recorded(call):
-    """Return what a call returns without Gaussian noise, and the standard deviations with their numbers of entries."""
-    scales = []
+    """Return what a call returns with known noise, and the standard deviations with the noise of their entries.
 
-    def silent(sigma, size=None):
-        scales.append((float(sigma), int(np.prod(size)) if size is not None else 1))
-        return np.zeros(size) if size is not None else 0.0
+    No two entries have the same noise, so that it shows where noise is left out, or is that of another entry.
+    """
+    noises, places = [], itertools.count(1)
 
-    with _in_place_of(silent):
-        return call(), scales
+    def known(sigma, size=None):
+        count = int(np.prod(size)) if size is not None else 1
+        entries = np.array([_LITTLE * place for place in itertools.islice(places, count)])
+        noises.append((float(sigma), entries))
+        return entries.reshape(size) if size is not None else float(entries[0])
+
+    with _in_place_of(known):
+        return call(), noises
 
 
 @contextmanager
-def _in_place_of(silent):
+def _in_place_of(known):
     owners = (mechanism, aim, mst)
     kept = [owner.gaussian_noise for owner in owners]
     for owner in owners:
-        owner.gaussian_noise = silent
+        owner.gaussian_noise = known
     try:
         yield
     finally:
@@ -45,12 +55,13 @@ def _in_place_of(silent):
 # --- primitives -------------------------------------------------------------------------------------------------
 
 
-def _gaussian(sigma, size):
+def _gaussian(sigma, size, shape, words):
+    """Return the case of noise for some numbers, in an array of a shape."""
     return Mechanism(
-        f"gaussian_noise({sigma=}, {size=})",
+        f"gaussian_noise({sigma=}, {words})",
         f"vector:size={size},l2=0.7",
         f"zcdp:{0.49 / (2 * sigma**2)!r}",
-        sample_one=lambda data: (np.array(data) + np.ravel(gaussian_noise(sigma=sigma, size=(size, 1)))).tolist(),
+        sample_one=lambda data: (np.array(data) + np.ravel(gaussian_noise(sigma=sigma, size=shape))).tolist(),
         distribution=lambda data: {"family": "gaussian", "location": list(data), "scale": sigma},
         floats=False,
         slow=True,
@@ -143,7 +154,9 @@ def _with_measure(random):
 
 def noise_cases():
     """Yield the cases of noise and of selection."""
-    yield _gaussian(0.4, 2)
+    yield _gaussian(0.4, 2, (2, 1), "size=2")
+    # AIM passes the product of the sizes of its columns, which is a number of numpy
+    yield _gaussian(0.4, 2, np.int64(2), "size=np.int64(2)")
     yield _laplace(0.35, 2)
     parameters = {"epsilon": (1.2, 2.5), "sensitivity": (0.3, 7.0), "size": [3]}
     yield Family("MST.exponential_mechanism", _selection(_of_mst), parameters)

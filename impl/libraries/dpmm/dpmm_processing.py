@@ -41,19 +41,30 @@ def _measurement(*_, scale):
 utils.make_laplace = _measurement
 
 
+_FAR = 1e4
+"""Noise that alone decides about a bin: counts and thresholds of the relation are far below."""
+
+
 def _bins_of_bounds(random):
-    """Compare what reaches the noise on neighbours: one bin moves by 1, and all have noise of one scale."""
+    """Compare what reaches the noise on neighbours: one bin moves by 1, and all have noise of one scale.
+
+    The noise is known, and exceeds the threshold in a few bins: the bounds are their outer edges.
+    """
     epsilon, size = random.uniform(0.3, 5), random.randint(1, 9)
     values = [random.choice([-1.0, 1.0]) * 2 ** random.uniform(-3, 36) for _ in range(size + 1)]
-    noises = []
+    edges = [*(-(2.0**k) for k in reversed(range(32))), 0.0, *(2.0**k for k in range(32))]
+    above = sorted(random.sample(range(len(edges) - 1), 3))
+    noises, bounds = [], []
     for table in (values, values[1:]):
         seen = []
-        kept, _Noise.add = (
-            _Noise.add,
-            staticmethod(lambda value, scale, seen=seen: seen.append((value, scale)) or value),
-        )
+
+        def add(value, scale, seen=seen):
+            seen.append((value, scale))
+            return value + (_FAR if len(seen) - 1 in above else -_FAR)
+
+        kept, _Noise.add = _Noise.add, staticmethod(add)
         try:
-            utils.approx_bounds(np.array(table), epsilon)
+            bounds.append(utils.approx_bounds(np.array(table), epsilon))
         finally:
             _Noise.add = staticmethod(kept)
         noises.append(seen)
@@ -63,6 +74,11 @@ def _bins_of_bounds(random):
     yield f"bins with noise, {words}", 64, len(noises[0]), 64
     for scale in sorted({scale for seen in noises for _, scale in seen}):
         yield (f"scale, {words}", *near(scale, 1 / epsilon))
+    exact = edges[above[0]], edges[above[-1] + 1]
+    for number, ends in enumerate(bounds):
+        for name, end, edge in zip(("lower", "upper"), ends, exact):
+            found = math.nan if end is None else float(end)
+            yield f"{name} bound {number}, much noise in the bins {above}, {words}", edge, found, edge
 
 
 # --- trees of bins ----------------------------------------------------------------------------------------------
