@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import autodp_screens
 import numpy as np
 from autodp import converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_acct, rdp_bank, transformer_zoo
 from autodp_formulas import (
@@ -254,37 +255,6 @@ def _one_term(random):
         yield f"noise {sigma!r}, rate {rate!r}, order {order}", math.log(exact) * (1 - 1e-9), float(found), math.inf
 
 
-def _cases_of_screens(random):
-    """Check that a noisy screen without knowledge of the data costs as much as at one of the counts."""
-    threshold, neighbours, sigma = random.randint(60, 100), 200, random.uniform(20, 40)
-    for order in (1.0, 3.0, 20.0):
-        found = float(
-            rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
-        )
-        cases = []
-        for count in (neighbours // 10, threshold):
-            for step in (1, -1):
-                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
-                cases.append(finite_divergence([p, 1 - p], [q, 1 - q], order))
-        nearest = min(cases, key=lambda case: abs(case - found))
-        words = f"threshold {threshold}, noise {sigma!r}, order {order}, one of {cases}"
-        yield (words, *close(found, nearest, 1e-6))
-
-
-def _screens(random):
-    """Check that a noisy screen without knowledge of the data costs as much as at each count that is searched."""
-    threshold, neighbours = random.randint(60, 100), 200
-    sigma = (threshold - neighbours // 10) / random.uniform(2.2, 3)  # the lower count is in the tail of the noise
-    for order in (3.0, 60.0, 100.0):
-        found = rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
-        for count in (neighbours // 10, threshold):
-            for step in (1, -1):
-                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
-                low = finite_divergence([p, 1 - p], [q, 1 - q], order)
-                words = f"threshold {threshold}, noise {sigma!r}, count {count}, one vote {step}, order {order}"
-                yield words, low * (1 - 1e-6) - 1e-12, float(found), math.inf
-
-
 # --- epsilons and calibrators -------------------------------------------------------------------------------
 
 
@@ -388,8 +358,8 @@ def relations():
         {
             "divergences are those of the densities": _bank,
             "sparse vectors cost what the theorems say": _sparse,
-            "a noisy screen costs as much as at every count": _screens,
-            "a noisy screen costs as much as at one of the counts": _cases_of_screens,
+            "a noisy screen costs as much as at every count": autodp_screens.every_count,
+            "a noisy screen costs as much as at one of the counts": autodp_screens.one_of_the_counts,
             "conversions take the best order": _conversions,
         },
     )

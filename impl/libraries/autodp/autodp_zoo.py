@@ -224,7 +224,7 @@ def _trade_offs(random):
 
 
 def _fdp_based(random):
-    """Check the conversion by trade-off functions, whose search for a tangent line fails at one of sixty parameters."""
+    """Check the conversion by trade-off functions, whose search for a tangent fails at one of sixty parameters."""
     answered = 0
     for _ in range(3):
         sigma, delta = random.uniform(1.2, 3), 10 ** random.uniform(-4, -2)
