@@ -7,6 +7,7 @@ documented conversion over all orders.
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import autodp_screens
 import numpy as np
@@ -23,7 +24,7 @@ from autodp_formulas import (
     sampled_divergence,
     sampled_without_replacement,
 )
-from scipy import integrate
+from scipy import integrate, optimize
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, normal_cdf
@@ -258,6 +259,17 @@ def _one_term(random):
 # --- epsilons and calibrators -------------------------------------------------------------------------------
 
 
+def _sampled_epsilon(curve, rate, delta, count=1):
+    """Return bounds of the least epsilon over orders of samples without replacement, by the theorem."""
+
+    def bound(order):
+        return count * min(chord(lambda o: sampled_without_replacement(curve, rate, o), order), curve(order))
+
+    tried = [1.02 + 0.25 * k for k in range(400)]
+    best = least(bound, conversion_of_mironov(delta), tried)
+    return min(best, bound(tried[-1])), best  # larger orders cost as much as the last one at least
+
+
 def _epsilons(random):
     sigma, scale, keep = random.uniform(0.8, 5), random.uniform(0.8, 5), random.uniform(0.55, 0.9)
     delta = 10 ** random.uniform(-7, -2)
@@ -286,7 +298,9 @@ def _epsilons(random):
     rate, curve = random.uniform(0.05, 0.4), lambda o: o / (2 * sigma**2)
     found = dp_bank.get_eps_rdp_subsampled(curve, delta, rate)
     whole = dp_bank.get_eps_rdp_subsampled(curve, delta, 1)
-    yield f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}", 0.0, float(found), float(whole)
+    low, high = _sampled_epsilon(curve, rate, delta)
+    words = f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}"
+    yield words, low * (1 - 1e-6), float(found), high * (1 + 1e-3)
     yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *close(whole, dp_bank.get_eps_gaussian(sigma, delta)))
     yield "get_eps_rdp_subsampled, nothing", 0.0, float(dp_bank.get_eps_rdp_subsampled(curve, delta, 0)), 0.0
     sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(2, 5)}
@@ -351,6 +365,25 @@ def _sampled_calibration(random):
     yield words, epsilon * 0.99, float(account.get_eps(delta)), epsilon * 1.001
 
 
+def _rate_of_sample(random):
+    """Check that the rate of a sample for the epsilon of a rate is that rate."""
+    delta, rate = 10 ** random.uniform(-5, -3), random.uniform(0.05, 0.3)
+    noise, count = random.uniform(0.8, 1.5), random.randint(2, 5)
+    curve = lambda order: order / (2 * noise**2)  # noqa: E731  # a formula
+    target = _sampled_epsilon(curve, rate, delta, count)[1]
+
+    def search(function, low, high):
+        # at rate 0, where the library begins, its account goes through thousands of orders
+        return optimize.brentq(function, max(low, rate * 0.7), high, xtol=1e-5)
+
+    with mock.patch.object(privacy_calibrator, "brentq", search):
+        found = privacy_calibrator.subsampled_RDP_mech_get_prob(
+            rdp_bank.RDP_gaussian, target, delta, {"sigma": noise}, k=count
+        )
+    words = f"subsampled_RDP_mech_get_prob, noise {noise!r}, {target!r}, {delta!r}, {count}"
+    yield words, *close(found, rate, 1e-3)
+
+
 def relations():
     """Yield the relations."""
     yield Relations(
@@ -382,4 +415,10 @@ def searches():
             "noise for a target meets it": _calibrations,
         },
     )
-    yield Relations("privacy_calibrator, samples", {"noise for a target on a sample meets it": _sampled_calibration})
+    yield Relations(
+        "privacy_calibrator, samples",
+        {
+            "noise for a target on a sample meets it": _sampled_calibration,
+            "the rate of a sample for a target meets it": _rate_of_sample,
+        },
+    )
