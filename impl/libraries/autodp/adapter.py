@@ -8,6 +8,7 @@ import warnings
 import autodp_banks
 import autodp_conversions
 import autodp_relations
+import autodp_screens
 import autodp_targets
 import autodp_transformers
 import autodp_zoo
@@ -277,6 +278,7 @@ _RELATIONS = (
     autodp_conversions.relations,
     autodp_zoo.relations,
     autodp_relations.relations,
+    autodp_screens.relations,
     autodp_targets.relations,
     autodp_zoo.searches,
     autodp_relations.searches,

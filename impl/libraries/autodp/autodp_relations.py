@@ -7,7 +7,9 @@ documented conversion over all orders.
 from __future__ import annotations
 
 import math
+from unittest import mock
 
+import autodp_screens
 import numpy as np
 from autodp import converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_acct, rdp_bank, transformer_zoo
 from autodp_formulas import (
@@ -22,7 +24,7 @@ from autodp_formulas import (
     sampled_divergence,
     sampled_without_replacement,
 )
-from scipy import integrate
+from scipy import integrate, optimize
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, normal_cdf
@@ -254,38 +256,18 @@ def _one_term(random):
         yield f"noise {sigma!r}, rate {rate!r}, order {order}", math.log(exact) * (1 - 1e-9), float(found), math.inf
 
 
-def _cases_of_screens(random):
-    """Check that a noisy screen without knowledge of the data costs as much as at one of the counts."""
-    threshold, neighbours, sigma = random.randint(60, 100), 200, random.uniform(20, 40)
-    for order in (1.0, 3.0, 20.0):
-        found = float(
-            rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
-        )
-        cases = []
-        for count in (neighbours // 10, threshold):
-            for step in (1, -1):
-                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
-                cases.append(finite_divergence([p, 1 - p], [q, 1 - q], order))
-        nearest = min(cases, key=lambda case: abs(case - found))
-        words = f"threshold {threshold}, noise {sigma!r}, order {order}, one of {cases}"
-        yield (words, *close(found, nearest, 1e-6))
-
-
-def _screens(random):
-    """Check that a noisy screen without knowledge of the data costs as much as at each count that is searched."""
-    threshold, neighbours = random.randint(60, 100), 200
-    sigma = (threshold - neighbours // 10) / random.uniform(2.2, 3)  # the lower count is in the tail of the noise
-    for order in (3.0, 60.0, 100.0):
-        found = rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
-        for count in (neighbours // 10, threshold):
-            for step in (1, -1):
-                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
-                low = finite_divergence([p, 1 - p], [q, 1 - q], order)
-                words = f"threshold {threshold}, noise {sigma!r}, count {count}, one vote {step}, order {order}"
-                yield words, low * (1 - 1e-6) - 1e-12, float(found), math.inf
-
-
 # --- epsilons and calibrators -------------------------------------------------------------------------------
+
+
+def _sampled_epsilon(curve, rate, delta, count=1):
+    """Return bounds of the least epsilon over orders of samples without replacement, by the theorem."""
+
+    def bound(order):
+        return count * min(chord(lambda o: sampled_without_replacement(curve, rate, o), order), curve(order))
+
+    tried = [1.02 + 0.25 * k for k in range(400)]
+    best = least(bound, conversion_of_mironov(delta), tried)
+    return min(best, bound(tried[-1])), best  # larger orders cost as much as the last one at least
 
 
 def _epsilons(random):
@@ -316,7 +298,9 @@ def _epsilons(random):
     rate, curve = random.uniform(0.05, 0.4), lambda o: o / (2 * sigma**2)
     found = dp_bank.get_eps_rdp_subsampled(curve, delta, rate)
     whole = dp_bank.get_eps_rdp_subsampled(curve, delta, 1)
-    yield f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}", 0.0, float(found), float(whole)
+    low, high = _sampled_epsilon(curve, rate, delta)
+    words = f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}"
+    yield words, low * (1 - 1e-6), float(found), high * (1 + 1e-3)
     yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *close(whole, dp_bank.get_eps_gaussian(sigma, delta)))
     yield "get_eps_rdp_subsampled, nothing", 0.0, float(dp_bank.get_eps_rdp_subsampled(curve, delta, 0)), 0.0
     sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(2, 5)}
@@ -381,6 +365,25 @@ def _sampled_calibration(random):
     yield words, epsilon * 0.99, float(account.get_eps(delta)), epsilon * 1.001
 
 
+def _rate_of_sample(random):
+    """Check that the rate of a sample for the epsilon of a rate is that rate."""
+    delta, rate = 10 ** random.uniform(-5, -3), random.uniform(0.05, 0.3)
+    noise, count = random.uniform(0.8, 1.5), random.randint(2, 5)
+    curve = lambda order: order / (2 * noise**2)  # noqa: E731  # a formula
+    target = _sampled_epsilon(curve, rate, delta, count)[1]
+
+    def search(function, low, high):
+        # at rate 0, where the library begins, its account goes through thousands of orders
+        return optimize.brentq(function, max(low, rate * 0.7), high, xtol=1e-5)
+
+    with mock.patch.object(privacy_calibrator, "brentq", search):
+        found = privacy_calibrator.subsampled_RDP_mech_get_prob(
+            rdp_bank.RDP_gaussian, target, delta, {"sigma": noise}, k=count
+        )
+    words = f"subsampled_RDP_mech_get_prob, noise {noise!r}, {target!r}, {delta!r}, {count}"
+    yield words, *close(found, rate, 1e-3)
+
+
 def relations():
     """Yield the relations."""
     yield Relations(
@@ -388,8 +391,8 @@ def relations():
         {
             "divergences are those of the densities": _bank,
             "sparse vectors cost what the theorems say": _sparse,
-            "a noisy screen costs as much as at every count": _screens,
-            "a noisy screen costs as much as at one of the counts": _cases_of_screens,
+            "a noisy screen costs as much as at every count": autodp_screens.every_count,
+            "a noisy screen costs as much as at one of the counts": autodp_screens.one_of_the_counts,
             "conversions take the best order": _conversions,
         },
     )
@@ -412,4 +415,10 @@ def searches():
             "noise for a target meets it": _calibrations,
         },
     )
-    yield Relations("privacy_calibrator, samples", {"noise for a target on a sample meets it": _sampled_calibration})
+    yield Relations(
+        "privacy_calibrator, samples",
+        {
+            "noise for a target on a sample meets it": _sampled_calibration,
+            "the rate of a sample for a target meets it": _rate_of_sample,
+        },
+    )
