@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.impl.libraries.remote import RemoteCase
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import UNANSWERED, Finding, Law, Settings, without_answer
 from dpassay.properties.assay.inquiry import (
     Inquiry,
     domain_of,
@@ -61,26 +61,32 @@ def _nonsense(argument: Argument) -> list[Any]:
 def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     inquiry, accepted, first = Inquiry(answer, settings), dict[str, str](), None
+    unanswered = list[str]()
     domain = domain_of(answer)
     for argument in question.arguments:
         low, high = domain.get(argument.name, (-math.inf, math.inf))
         if low == high:
             continue  # the function of the library does not have this argument
         for value in _nonsense(argument):
+            words, lost = f"{argument.name}={value!r}", len(inquiry.mistakes) + len(inquiry.losses)
             if inquiry.is_over:
-                break
+                unanswered.append(words)
+                continue
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
+            if len(inquiry.mistakes) + len(inquiry.losses) > lost:
+                unanswered.append(words)
             if claimed is not None and not promises_nothing(question, claimed):
-                accepted[f"{argument.name}={value!r}"] = repr(claimed)
+                accepted[words] = repr(claimed)
                 first = first or (arguments, claimed)
     if first is not None:
         asked = inquiry.calls - len(inquiry.unasked)
-        words = "; ".join(f"{argument} gives {claimed}" for argument, claimed in accepted.items())
-        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {words}"
+        told = "; ".join(f"{words} gives {claimed}" for words, claimed in accepted.items())
+        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {told}"
+        detail += without_answer(unanswered, [*inquiry.mistakes, *inquiry.losses])
         finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, *first, detail)
         assert finding.witness is not None
-        finding.witness["accepted"] = accepted
+        finding.witness.update({"accepted": accepted, UNANSWERED: unanswered})
         return finding
     if inquiry.mistakes or inquiry.losses:
         return inquiry.nothing_found(inquiry.calls)

@@ -36,7 +36,8 @@ class _Answers:
     answered: set[str] = field(default_factory=set)
     broken: dict[str, int] = field(default_factory=dict)
     details: list[str] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)
+    losses: list[tuple[str, str]] = field(default_factory=list)
+    """Relations at which the worker was lost, and how."""
     mistakes: dict[str, str] = field(default_factory=dict)
     numbers: tuple[float | None, float | None] = (None, None)
     """The number of the first broken relation, and the bound that it breaks."""
@@ -47,7 +48,7 @@ class _Answers:
         try:
             number, failed = case.compare(words, seed)
         except SamplerLostError as error:
-            self.losses.append(f"{words}: {error}")
+            self.losses.append((words, f"{words}: {error}"))
         except WorkerError as error:
             if error.is_own or error.is_unasked:
                 self.mistakes[words] = f"{words}: {error}"
@@ -64,9 +65,9 @@ class _Answers:
                 self._note(words, seed, _in_words(*failed[0]))
 
     def unanswered(self, relations: Iterable[str]) -> list[str]:
-        """Return the relations of which nothing is known: never compared, or with a mistake in the adapter."""
-        known = self.answered | self.broken.keys()
-        return [words for words in relations if words in self.mistakes or words not in known]
+        """Return the relations without an answer at some seed: by a mistake, a lost worker, or never asked."""
+        known = (self.answered | self.broken.keys()) - self.mistakes.keys() - {words for words, _ in self.losses}
+        return [words for words in relations if words not in known]
 
     def _note(self, words: str, seed: int, detail: str) -> None:
         self.broken[words] = seed
@@ -90,9 +91,10 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
 def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     number, asked = len(case.relations), answers.asked
     mistakes, unanswered = list(answers.mistakes.values()), answers.unanswered(case.relations)
+    losses = [detail for _, detail in answers.losses]
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
-        detail += without_answer(unanswered, [*mistakes, *answers.losses])
+        detail += without_answer(unanswered, [*mistakes, *losses])
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
@@ -105,11 +107,11 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
         )
     if mistakes:
         return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)
-    if answers.losses or asked < number:
-        why = answers.losses[0] if answers.losses else f"only {asked} of {number} relations were asked"
+    if losses or asked < number:
+        why = losses[0] if losses else f"only {asked} of {number} relations were asked"
         return Finding(FindingKind.UNDECIDED, why, calls=asked)
-    if unanswered:
-        words = "; ".join(unanswered)
+    if unanswered or not answers.compared:
+        words = "; ".join(unanswered) or "the list is empty"
         return Finding(FindingKind.ERROR, f"relations that compare nothing: {words}", calls=asked)
     return Finding(
         FindingKind.OK,

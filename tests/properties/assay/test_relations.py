@@ -9,7 +9,8 @@ import pytest
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.remote import open_library
+from dpassay.impl.libraries.remote import RemoteRelations, open_library
+from dpassay.impl.libraries.worker_process import WorkerLostError
 from dpassay.properties.assay.expected import ExpectedFailure
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
@@ -27,6 +28,18 @@ def finding(relations: dict[str, Callable[[Random], Any]], **settings: Any) -> F
 def holds(random: Random) -> Iterator[Row]:
     x = random.uniform(0, 1)
     yield f"x={x}", 0.0, x, 1.0
+
+
+class LostAtTheSecondSeed(RemoteRelations):
+    """A known relation is broken, and the worker is lost at the second seed of another one."""
+
+    def __init__(self) -> None:
+        self.relations, self.facts = ("known", "other"), frozenset()
+
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+        if relation == "other" and seed > 5:
+            raise WorkerLostError("it hangs")
+        return 1, [("number", 1.0, 0.5, 2.0)] if relation == "known" else []
 
 
 def of(low: float, value: float, high: float) -> Callable[[Random], list[Row]]:
@@ -135,6 +148,16 @@ def test_an_expected_failure_does_not_excuse_what_was_not_answered(relation: Any
     found = finding({"known": of(1.0, 0.5, 2.0), "other": relation})
     assert found.kind is FindingKind.WRONG_ANSWER
     assert words in found.detail
+    assert entry.excess_of(found) == "worse than expected: no answer to other"
+
+
+def test_a_worker_lost_at_a_later_seed_is_not_excused_by_an_answer_before() -> None:
+    case = LostAtTheSecondSeed()
+    entry = ExpectedFailure(
+        "numbers", "relations_hold", "", FindingKind.WRONG_ANSWER, "known", "not reported", accepted=("known",)
+    )
+    found = LAW.check(case, Settings(alpha=1e-6, seed=5, calls=1000, seconds=60.0))
+    assert found.kind is FindingKind.WRONG_ANSWER
     assert entry.excess_of(found) == "worse than expected: no answer to other"
 
 

@@ -384,6 +384,20 @@ def test_arguments_that_the_adapter_does_not_ask_count_for_nothing() -> None:
     assert "sigma=nan" in none.detail
 
 
+def test_an_accepted_argument_does_not_hide_a_mistake_of_the_adapter() -> None:
+    def compute(sigma: float, epsilon: float, count: float) -> float:
+        if math.isnan(epsilon):
+            return float(nosuchfunction(sigma))  # type: ignore[name-defined]  # noqa: F821
+        return 0.5
+
+    law = "rejects_invalid_arguments"
+    found = findings(Answer("case", "gaussian_delta", compute), calls=200, only=law)[law]
+    assert found.kind == "wrong answer"
+    assert found.witness is not None
+    assert found.witness["unanswered"] == ["epsilon=nan"]
+    assert "no answer to epsilon=nan" in found.detail
+
+
 def test_no_attempts_are_an_error() -> None:
     assert findings(Nonsense("case", {}))["rejects_invalid_calls"].kind == "error"
 
