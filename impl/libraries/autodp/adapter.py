@@ -6,6 +6,7 @@ import math
 import warnings
 
 import autodp_banks
+import autodp_composition
 import autodp_conversions
 import autodp_relations
 import autodp_screens
@@ -114,6 +115,14 @@ def _mechanisms():
         notes="an attribute, which holds at every delta",
         account="pure composition",
         splits=True,
+    )
+    yield Answer(
+        "DP_acct, epsilon",
+        "heterogeneous_composition_epsilon",
+        autodp_composition.composed_epsilon,
+        domain={"delta": (1e-12, 1.0)},  # below 1e-16 float64 has no 1 - delta, and the answer is infinite
+        relative_error=_ROUNDING,
+        account="DP_acct",
     )
     yield Answer(
         "ComposedGaussianMechanism, epsilon",
@@ -274,6 +283,7 @@ def _refusals():
 
 _RELATIONS = (
     autodp_banks.relations,
+    autodp_composition.relations,
     autodp_transformers.relations,
     autodp_conversions.relations,
     autodp_zoo.relations,

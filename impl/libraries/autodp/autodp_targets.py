@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from autodp import calibrator_zoo, dp_bank, mechanism_zoo, privacy_calibrator, rdp_bank
+from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_bank
 from autodp_formulas import (
     close,
     conversion_of_balle,
@@ -104,6 +104,13 @@ def _rates(random):
     yield f"subsample_epsdelta_get_prob, ({base!r}, {leak!r}), rate {share!r}", *close(found, share)
 
 
+def _below(random):
+    """Check that nothing is known of a divergence up to a delta below that of a pair of losses."""
+    pure, leak = random.uniform(0.2, 2), random.uniform(0.01, 0.2)
+    found = converter.approxdp_to_approxrdp(pure, leak)(3.0, leak / 2)
+    yield f"approxdp_to_approxrdp, {pure!r}, {leak!r}, at {leak / 2!r}", math.inf, float(found), math.inf
+
+
 def _ends():
     """Return whether budgets at the ends of their ranges are met."""
     calibrate = privacy_calibrator
@@ -178,6 +185,7 @@ def relations():
             "epsilons at the ends of the ranges of delta are right": _banks_at_ends,
         },
     )
+    yield Relations("divergences up to a delta", {"nothing is known below the delta of a pair of losses": _below})
     yield Relations("analytic calibrator", {}, {"its search ends at a large epsilon": _searches_end})
 
 

@@ -1,0 +1,57 @@
+"""Exact relations of the accountant of epsilons and deltas of autodp, by the theorem of Kairouz, Oh and Viswanath."""
+
+from __future__ import annotations
+
+import math
+
+from autodp import dp_acct
+from autodp_formulas import close
+
+from dpassay.adapter import Relations
+
+__all__ = ["composed_epsilon", "relations"]
+
+
+def composed_epsilon(epsilons, deltas, delta):
+    """Return the epsilon that the library states for mechanisms with an epsilon and a delta each."""
+    account = dp_acct.DP_acct()
+    for epsilon, part in zip(epsilons, deltas):
+        account.update_DPlosses(epsilon, part)
+    return float(account.get_eps(delta))
+
+
+def _bounds(epsilons, deltas, delta):
+    """Return the sum of the epsilons, and the two bounds of Kairouz et al. 2015, Theorem 3.5, at a total delta."""
+    slack = -math.expm1(math.log1p(-delta) - math.fsum(math.log1p(-part) for part in deltas))
+    mean, square = math.fsum(e * math.tanh(e / 2) for e in epsilons), math.fsum(e * e for e in epsilons)
+    return (
+        math.fsum(epsilons),
+        mean + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / slack)),
+        mean + math.sqrt(2 * square * math.log(1 / slack)),
+    )
+
+
+def _many_parts(random):
+    """Check the composition of some hundred parts, in cases of which each has another least bound."""
+    for least, epsilon, delta in (
+        (0, random.uniform(1.5, 2.5), 10 ** random.uniform(-7, -4)),
+        (1, random.uniform(0.01, 0.03), 10 ** random.uniform(-6, -3)),
+        (2, random.uniform(0.1, 0.15), random.uniform(0.1, 0.4)),
+    ):
+        count = random.randint(90, 110)
+        deltas = [delta / count * random.uniform(0.2, 0.6)] * count
+        bounds = _bounds([epsilon] * count, deltas, delta)
+        words = f"{count} parts ({epsilon!r}, {deltas[0]!r}), {delta!r}"
+        yield f"{words}, the bound that is least", least, bounds.index(min(bounds)), least
+        yield words, *close(composed_epsilon([epsilon] * count, deltas, delta), bounds[least])
+    epsilons = [random.uniform(0.02, 0.2) for _ in range(100)]
+    deltas = [random.uniform(0, 1e-6) for _ in epsilons]
+    delta = random.uniform(0.001, 0.3)
+    words = f"100 different parts, the first {epsilons[0]!r}, {deltas[0]!r}, {delta!r}"
+    yield words, *close(composed_epsilon(epsilons, deltas, delta), min(_bounds(epsilons, deltas, delta)))
+    yield f"{words}, too small a delta", math.inf, composed_epsilon(epsilons, deltas, sum(deltas) * 0.9), math.inf
+
+
+def relations():
+    """Yield the relations."""
+    yield Relations("DP_acct, many parts", {"many parts cost what the theorem says": _many_parts})
