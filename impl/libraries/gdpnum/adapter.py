@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -12,7 +14,7 @@ from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
 
 from dpassay.adapter import Answer, Nonsense, Relations
-from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
+from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, near, normal_cdf
 
 LIBRARY = "gdpnum"
 
@@ -102,6 +104,58 @@ def _regret(random):
     yield f"regret of perfect privacy, mu={mu!r}", exact - 1e-3, flat, exact + 1e-3
 
 
+def _stepped(parts):
+    """Return an account of (noise, rate, steps, iterations of a step), of which the hook is told the iterations."""
+    account = CTDAccountant()
+    for sigma, rate, count, iterations in parts:
+        hook = account.get_optimizer_hook_fn(rate / iterations)
+        optimiser = SimpleNamespace(noise_multiplier=sigma, accumulated_iterations=iterations)
+        for _ in range(count):
+            if iterations > 1:
+                hook(optimiser)
+            else:
+                account.step(noise_multiplier=sigma, sample_rate=rate)
+    return account
+
+
+def _random_parts(random, rates):
+    """Return parts that differ, the last of which is the first again; some are told to the hook."""
+    parts = [
+        (random.uniform(1, 4), rate, random.randint(2, 4), iterations)
+        for rate, iterations in zip(rates, random.sample((1, 2, 4), 3))
+    ]
+    return [*parts, parts[0]]
+
+
+def _accounts(random):
+    """Compare accounts of parts that differ with Gaussian noise, on full batches, and with composed losses."""
+    parts = _random_parts(random, (1.0, 1.0, 1.0))
+    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
+    total = sum(count for _, _, count, _ in parts)
+    yield f"{words}, len", total, len(account), total
+    yield f"{words}, mu", mu * (1 - 1e-6), float(account.get_mu_and_regret(grid_step=_STEP)[0]), mu * 1.05
+    delta, rate = 10 ** random.uniform(-6, -2), random.uniform(0.01, 0.5)
+    exact = gaussian_epsilon(1 / mu, delta)
+    yield (
+        f"{words}, epsilon at {delta!r}",
+        exact - 1e-9,
+        account.get_epsilon(delta=delta, grid_step=_STEP),
+        exact + 0.05,
+    )
+    exact = _gaussian_rate(mu, rate)
+    yield f"{words}, beta at {rate!r}", exact - 0.01, account.get_beta(rate, grid_step=_STEP), exact + _SCALED
+    parts = _random_parts(random, [random.uniform(0.05, 0.6) for _ in range(3)])
+    steps = [
+        pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_STEP)
+        for sigma, share, count, _ in parts
+        for _ in range(count)
+    ]
+    exact = functools.reduce(lambda one, other: one.compose(other), steps).get_epsilon_for_delta(delta)
+    found = _stepped(parts).get_epsilon(delta=delta, grid_step=_STEP)
+    yield (f"CTDAccountant, {parts!r}, epsilon at {delta!r}", *near(found, exact, 1e-6, 1e-6))
+
+
 def _epsilon(sigma, count, delta, rate=1.0):
     parts = count if isinstance(count, tuple) else (count,)
     if any(part != int(part) for part in parts):
@@ -165,6 +219,7 @@ def cases():
         ),
         Relations("PLDConverter, facts", {}, {"losses between points of the grid keep the curve": _between_losses}),
         Relations("CTDAccountant, facts", {}, facts),
+        Relations("CTDAccountant, relations", {"accounts are those of their parts": _accounts}),
         Relations("CTDAccountant, training", {}, {"mu covers the delta of training": _covers_training}),
         *(
             Answer(

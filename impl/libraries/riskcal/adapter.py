@@ -10,6 +10,7 @@ import math
 import statistics
 import sys
 import warnings
+from types import SimpleNamespace
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 from riskcal import analysis
@@ -220,11 +221,16 @@ def _calibrated(random):
 
 def _accounts(random):
     account, parts = CTDAccountant(), [(random.uniform(1, 4), random.randint(1, 3)) for _ in range(3)]
-    for sigma, count in parts:
+    iterations = random.choice([2, 4])  # over which the batches of the second part are spread
+    hook = account.get_optimizer_hook_fn(1 / iterations)
+    for place, (sigma, count) in enumerate(parts):
         for _ in range(count):
-            account.step(noise_multiplier=sigma, sample_rate=1.0)
+            if place == 1:
+                hook(SimpleNamespace(noise_multiplier=sigma, accumulated_iterations=iterations))
+            else:
+                account.step(noise_multiplier=sigma, sample_rate=1.0)
     mu = math.sqrt(math.fsum(count / sigma**2 for sigma, count in parts))
-    words, rate = f"CTDAccountant, {parts!r}", random.uniform(0.01, 0.5)
+    words, rate = f"CTDAccountant, {parts!r}, {iterations} iterations", random.uniform(0.01, 0.5)
     total = sum(count for _, count in parts)
     yield f"{words}, len", total, len(account), total
     exact = 2 * normal_cdf(mu / 2) - 1
@@ -239,6 +245,20 @@ def _accounts(random):
     other = CTDAccountant()
     other.load_state_dict(account.state_dict())
     yield f"{words}, a loaded state", len(account), len(other), len(account)
+
+
+def _accounts_of_samples(random):
+    """Compare an account of samples whose rates differ with the losses of its steps, composed one by one."""
+    account, losses, delta = CTDAccountant(), [], 10 ** random.uniform(-6, -2)
+    parts = [(random.uniform(1, 4), random.uniform(0.05, 0.6), random.randint(2, 4)) for _ in range(3)]
+    for sigma, share, count in parts:
+        step = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_STEP)
+        for _ in range(count):
+            account.step(noise_multiplier=sigma, sample_rate=share)
+            losses.append(step)
+    exact = functools.reduce(lambda one, other: one.compose(other), losses).get_epsilon_for_delta(delta)
+    found = account.get_epsilon(delta=delta, grid_step=_STEP)
+    yield (f"CTDAccountant, {parts!r}, epsilon at {delta!r}", *near(found, exact, 1e-6, 1e-6))
 
 
 def _training(random):
@@ -347,7 +367,13 @@ def cases():
             },
         ),
         Relations("riskcal.calibration", {"noise meets the target": _calibrated}, seconds=120.0),
-        Relations("CTDAccountant, relations", {"accounts of full batches are Gaussian": _accounts}),
+        Relations(
+            "CTDAccountant, relations",
+            {
+                "accounts of full batches are Gaussian": _accounts,
+                "accounts of samples are composed losses": _accounts_of_samples,
+            },
+        ),
         Relations("CTDAccountant, training", {"error rates of training admit the attacks on it": _training}),
         *(
             Answer(
