@@ -1,4 +1,4 @@
-"""Comparisons that the relations of diffprivlib share: bounds on a number, and the distance of arrays."""
+"""Comparisons that the relations of diffprivlib share: bounds on a number, and the distance of arrays and of draws."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import math
 
 import numpy as np
 
-__all__ = ["apart", "at_least", "at_most"]
+__all__ = ["DRAWS", "apart", "at_least", "at_most", "compared", "far"]
+
+DRAWS = 4000
+"""The number of draws of one random state that are compared with a distribution."""
+
+_FALSE_ALARM = 1e-12
+"""The probability that draws from the true distribution are found apart from it."""
 
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
@@ -31,3 +37,23 @@ def apart(words, found, exact, slack=1e-8):
     found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
     distance = np.max(np.abs(found - exact) / (1 + np.abs(exact))) if found.shape == exact.shape else math.inf
     return words, 0.0, float(distance), slack
+
+
+def far(draws):
+    """Return the distance from the truth that the distribution function of independent draws does not reach.
+
+    By the inequality of Dvoretzky, Kiefer and Wolfowitz (with the constant of Massart 1990) it is above d with a
+    probability of at most 2 exp(-2 n d^2).
+    """
+    return math.sqrt(math.log(2 / _FALSE_ALARM) / (2 * draws))
+
+
+def compared(words, cells, *alternatives):
+    """Compare the distribution functions of cells that were drawn, and of the nearest of their probabilities."""
+    size = len(alternatives[0])
+    cells = (
+        np.clip(np.asarray(cells, dtype=int), -1, size) + 1
+    )  # what lies outside is in a cell that has probability 0
+    drawn = np.cumsum(np.bincount(cells, minlength=size + 2) / len(cells))
+    distances = [np.max(np.abs(drawn - np.cumsum([0.0, *one, 0.0]))) for one in alternatives]
+    yield f"{words}: distance of distribution functions", 0.0, float(min(distances)), far(len(cells))

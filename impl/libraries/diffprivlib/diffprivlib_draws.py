@@ -1,8 +1,7 @@
 """Relations of diffprivlib: draws of one random state follow the distribution that the documentation states.
 
-A random state makes the draws repeatable. By the inequality of Dvoretzky, Kiefer and Wolfowitz (with the constant of
-Massart 1990) the empirical distribution function of n independent draws lies farther than `_FAR` from the truth
-with a probability of at most 2 exp(-2 n _FAR^2) = 1e-12. The distributions are those of the parameters that a
+A random state makes the draws repeatable. By the inequality of Dvoretzky, Kiefer and Wolfowitz a comparison fails for
+the true distribution with a probability of at most 1e-12. The distributions are those of the parameters that a
 mechanism is given, not of those that it keeps; every parameter changes the distribution by more than that.
 """
 
@@ -13,6 +12,8 @@ import math
 import numpy as np
 from diffprivlib import mechanisms
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
+from diffprivlib_comparisons import DRAWS, compared, far
+from diffprivlib_directions import bingham_directions, vectors
 from diffprivlib_mechanisms import (
     between,
     bounded_noise_cells,
@@ -25,27 +26,14 @@ from diffprivlib_mechanisms import (
     truncated_integers,
     uniform_cells,
 )
-from diffprivlib_selection import categorical, exponential, flipped, hierarchical, response, vector
+from diffprivlib_selection import categorical, exponential, flipped, hierarchical, response
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
 
 __all__ = ["draw_relations"]
 
-_DRAWS = 4000
-_FAR = math.sqrt(math.log(2e12) / (2 * _DRAWS))
 _CELLS = 16
-
-
-def _compared(words, cells, probabilities):
-    """Compare the distribution functions of cells that were drawn, and of their probabilities."""
-    size = len(probabilities)
-    cells = (
-        np.clip(np.asarray(cells, dtype=int), -1, size) + 1
-    )  # what lies outside is in a cell that has probability 0
-    counts = np.bincount(cells, minlength=size + 2)
-    apart = np.cumsum(counts / len(cells)) - np.cumsum([0.0, *probabilities, 0.0])
-    yield f"{words}: distance of distribution functions", 0.0, float(np.max(np.abs(apart))), _FAR
 
 
 def _noise(name, parameters, cells, value=lambda random: random.uniform(-3, 3), integer=False):
@@ -58,8 +46,8 @@ def _noise(name, parameters, cells, value=lambda random: random.uniform(-3, 3), 
         given, at, state = parameters(random), value(random), random.getrandbits(31)
         mechanism = getattr(mechanisms, name)(**given, random_state=state)
         place, probabilities = cells(**given)
-        drawn = np.array([mechanism.randomise(int(at) if integer else at) for _ in range(_DRAWS)], dtype=float)
-        yield from _compared(f"{name}, {given}, value {at!r}, random state {state}", place(drawn), probabilities(at))
+        drawn = np.array([mechanism.randomise(int(at) if integer else at) for _ in range(DRAWS)], dtype=float)
+        yield from compared(f"{name}, {given}, value {at!r}, random state {state}", place(drawn), probabilities(at))
 
     return relation
 
@@ -290,8 +278,8 @@ def _scales_suffice(random):
     reach = math.ceil(3 * scale)
     total = math.fsum(math.exp(-0.5 * (k / scale) ** 2) for k in range(-20 * reach, 20 * reach + 1))
     place, probabilities = _integer_cells(-reach, reach, lambda k: math.exp(-0.5 * (k / scale) ** 2) / total)
-    drawn = np.array([mechanism.randomise(2) for _ in range(_DRAWS)])
-    yield from _compared(f"GaussianDiscrete, {given}, random state {state}", place(drawn), probabilities(2))
+    drawn = np.array([mechanism.randomise(2) for _ in range(DRAWS)])
+    yield from compared(f"GaussianDiscrete, {given}, random state {state}", place(drawn), probabilities(2))
     given = {**_small_delta(random), "epsilon": random.uniform(0.5, 5)}
     scale = float(mechanisms.GaussianAnalytic(**given)._scale)
     yield (f"GaussianAnalytic, {given}, scale", *near(scale, _analytic_scale(**given), 1e-6))
@@ -302,7 +290,7 @@ def _scales_suffice(random):
     yield (f"LaplaceBoundedDomain, {given}, scale", *near(scale, exact, 1e-9))
 
 
-# --- selections, responses and vectors ----------------------------------------------------------------------
+# --- selections and responses ----------------------------------------------------------------------
 
 
 def _chosen(make, parameters, data):
@@ -313,9 +301,9 @@ def _chosen(make, parameters, data):
         case = make(**given, state=np.random.RandomState(state))
         exact = case.distribution(at)
         cells = {repr(symbol): place for place, symbol in enumerate(exact["symbols"])}
-        drawn = [cells.get(repr(one), len(cells)) for one in case.sample_many(at, _DRAWS)]
+        drawn = [cells.get(repr(one), len(cells)) for one in case.sample_many(at, DRAWS)]
         probabilities = np.array([*exact["probabilities"], 0.0]) / math.fsum(exact["probabilities"])
-        yield from _compared(f"{make.__name__}, {given}, {at}, random state {state}", drawn, probabilities)
+        yield from compared(f"{make.__name__}, {given}, {at}, random state {state}", drawn, probabilities)
 
     return relation
 
@@ -350,33 +338,12 @@ def _selections():
     )
 
 
-def _vectors(random):
-    for alpha, function in ((30.0, random.uniform(2, 6)), (0.5, random.uniform(1, 2))):
-        given = {
-            "epsilon": random.uniform(0.8, 2),
-            "function": function,
-            "data": random.uniform(2, 4),
-            "dimension": random.randint(2, 5),
-            "alpha": alpha,
-            "n": random.randint(3, 9),
-        }
-        state = random.getrandbits(31)
-        case = vector(**given, state=np.random.RandomState(state))
-        size = _DRAWS // 4
-        drawn, exact = case.sample_many([0.0], size), case.distribution([0.0])["probabilities"]
-        words = f"Vector, {given}, random state {state}"
-        # a last cell stands for curvatures and slopes that are not those of the paper
-        yield f"{words}: wrong curvatures", 0.0, float(sum(cell >= len(exact) for cell in drawn)), 0.0
-        counts = np.bincount(np.asarray(drawn), minlength=len(exact))[: len(exact)] / size
-        apart = float(np.max(np.abs(np.cumsum(counts) - np.cumsum(exact))))
-        yield f"{words}: distance of distribution functions", 0.0, apart, 2 * _FAR
-
-
 def _coins(random):
     rate, state = random.choice([random.uniform(0.2, 0.9), random.uniform(1.2, 2.4)]), random.getrandbits(31)
     generator = np.random.RandomState(state)
-    ones = sum(int(bernoulli_neg_exp(rate, generator)) for _ in range(_DRAWS)) / _DRAWS
-    yield f"bernoulli_neg_exp({rate!r}), random state {state}", math.exp(-rate) - _FAR, ones, math.exp(-rate) + _FAR
+    ones = sum(int(bernoulli_neg_exp(rate, generator)) for _ in range(DRAWS)) / DRAWS
+    low, high = math.exp(-rate) - far(DRAWS), math.exp(-rate) + far(DRAWS)
+    yield f"bernoulli_neg_exp({rate!r}), random state {state}", low, ones, high
 
 
 def draw_relations():
@@ -391,5 +358,10 @@ def draw_relations():
     chosen = {f"choices of {name}": _chosen(*rest) for name, *rest in _selections() if hasattr(mechanisms, name)}
     yield Relations(
         "selections, draws of one state",
-        {**chosen, "noise of Vector": _vectors, "coins of bernoulli_neg_exp": _coins},
+        {
+            **chosen,
+            "noise of Vector": vectors,
+            "directions of Bingham": bingham_directions,
+            "coins of bernoulli_neg_exp": _coins,
+        },
     )

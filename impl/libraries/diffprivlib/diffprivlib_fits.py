@@ -194,12 +194,17 @@ def _logistic(random):
         labels, splits = np.arange(15) % classes, 1 if classes == 2 else classes
         words = f"LogisticRegression, {classes} classes, intercept {intercept}, norm {norm!r}, C {strength!r}"
         found = []
-        norms = np.linalg.norm(features, axis=1, keepdims=True)
-        for rows in (features, features * np.minimum(1, norm / norms)):
+        inside = features * np.minimum(1, norm / np.linalg.norm(features, axis=1, keepdims=True))
+        for rows in (features, inside):
             model = models.LogisticRegression(epsilon=epsilon, data_norm=norm, C=strength, fit_intercept=intercept)
             model, calls, paid = _fitted(model, rows, labels)
             found.append(np.concatenate([model.coef_.ravel(), model.intercept_]))
         yield apart(f"{words}: clipped records", found[0], found[1], 1e-6)
+        for label, weights, shift in zip([1] if classes == 2 else range(classes), model.coef_, model.intercept_):
+            surplus = 1 / (1 + np.exp(-(inside @ weights + shift))) - (labels == label)
+            slopes = [*(surplus @ inside + weights / strength), surplus.sum() if intercept else 0.0]
+            # the solver ends where no slope of the mean over records is above its tolerance
+            yield apart(f"{words}: slopes at the fit of class {label}", slopes, np.zeros(3), 15 * model.tol)
         yield (f"{words}: account", *near(paid, epsilon))
         yield f"{words}: calls", float(splits), float(len(calls)), float(splits)
         yield at_most(f"{words}: epsilons", spent(calls), epsilon)

@@ -248,8 +248,11 @@ def _components(epsilon, norm, size, components, centred):
 
 
 def _caught(fit):
-    """Return the vector mechanisms of a fit, and the gradients that it minimises at a fixed place, without noise."""
-    found, gradients = [], []
+    """Return the vector mechanisms of a fit, the gradients that it minimises at a fixed place, and the strengths.
+
+    There is no noise. The strength of a regularisation is the slope of its gradient, summed over records.
+    """
+    found, gradients, strengths = [], [], []
 
     def randomise(mechanism, function):
         found.append(mechanism)
@@ -258,6 +261,9 @@ def _caught(fit):
     def solved(function, start, *, args, **_):
         place = np.linspace(0.5, -0.25, len(start))
         gradients.append(function(place, *args)[1] * len(args[1]))
+        # where all features are 0, the gradient is that of the regularisation alone
+        slopes = function(place, np.zeros_like(args[0]), *args[1:])[1] * len(args[1]) / place
+        strengths.append(float(np.min(slopes)))
         return np.asarray(start), 0.0, {"warnflag": 0, "nit": 1}
 
     optimize = logistic_regression.optimize
@@ -267,7 +273,7 @@ def _caught(fit):
         fit()
     finally:
         optimize.fmin_l_bfgs_b, mechanisms.Vector.randomise = kept
-    return found, gradients
+    return found, gradients, strengths
 
 
 def _logistic(epsilon, norm, size, regularisation, classes, asked):
@@ -282,7 +288,7 @@ def _logistic(epsilon, norm, size, regularisation, classes, asked):
         ).fit(features, labels)
 
     def sample_one(data):
-        found, _ = _caught(fitted(data))
+        found, _, strengths = _caught(fitted(data))
         one = found[0]
         told = (
             len(found) == splits
@@ -292,6 +298,9 @@ def _logistic(epsilon, norm, size, regularisation, classes, asked):
             and one.dimension == 2
             and one.alpha * regularisation <= 1 + 1e-9
             and one.n == len(data)
+            # the proof needs a loss that is as strongly convex as the mechanism is told
+            and len(strengths) == splits
+            and all(strength >= one.alpha * (1 - 1e-9) for one, strength in zip(found, strengths))
         )
         return bool(told)
 

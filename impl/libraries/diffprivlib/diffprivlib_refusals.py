@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
@@ -234,6 +236,7 @@ def _accounts():
             "1.5 of 1": overspent((1.5, 0.0)),
             "0.6 and 0.6 of 1": overspent((0.6, 0.0), (0.6, 0.0)),
             "a delta of 0.08 and 0.08 of 0.1": overspent((0.1, 0.08), (0.1, 0.08)),
+            "a delta of 0.08 and 0.08 of 0.1, any epsilon": overspent((0.1, 0.08), (0.1, 0.08), epsilon=math.inf),
             "a delta of 0.08 and a slack of 0.05 of 0.1": overspent((0.1, 0.08), slack=0.05),
             "a total of epsilon=-1": lambda: BudgetAccountant(epsilon=-1.0),
             "a total of delta=2": lambda: BudgetAccountant(delta=2.0),

@@ -17,6 +17,7 @@ _ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
 """No two inputs are neighbours: only the distribution is tested."""
 
 _CELLS = 8
+_QUADRANTS = 4
 
 
 def _case(neighbours, epsilon, sample_many, distribution):
@@ -149,7 +150,10 @@ def hierarchical(epsilon, state=None):
 
 
 def vector(epsilon, function, data, dimension, alpha, n, state=None):
-    """Return the cell of the norm of the noise, and whether the curvature is that of the paper."""
+    """Return the quadrant of the first two entries of the noise and the cell of its norm, which are independent.
+
+    A last cell stands for curvatures and slopes that are not those of the paper.
+    """
     rest = epsilon - 2 * math.log1p(function * data / alpha)
     curvature = 0.0
     if rest <= 0:
@@ -174,12 +178,14 @@ def vector(epsilon, function, data, dimension, alpha, n, state=None):
             values = [perturbed(sign * np.ones(dimension))[0] for sign in (1, -1)]
             agrees = math.isclose(sum(values) / dimension, curvature, rel_tol=1e-6, abs_tol=1e-9)
             linear = math.isclose(values[0] - values[1], 2 * noise.sum() / n, rel_tol=1e-6, abs_tol=1e-9)
-            cell = int(np.searchsorted(edges[1:-1], np.linalg.norm(noise)))
-            found.append(cell if agrees and linear else _CELLS)
+            quadrant = 2 * int(noise[0] > 0) + int(noise[1] > 0)
+            cell = _CELLS * quadrant + int(np.searchsorted(edges[1:-1], np.linalg.norm(noise)))
+            found.append(cell if agrees and linear else _QUADRANTS * _CELLS)
         return found
 
-    masses = np.diff([gammainc(dimension, edge / scale) for edge in edges]).tolist()
-    return _case(_ALONE, epsilon, sample_many, lambda _: _finite(range(_CELLS), masses))
+    masses = np.diff([gammainc(dimension, edge / scale) for edge in edges]) / _QUADRANTS
+    symbols = range(_QUADRANTS * _CELLS)
+    return _case(_ALONE, epsilon, sample_many, lambda _: _finite(symbols, masses.tolist() * _QUADRANTS))
 
 
 def _bingham(epsilon, sensitivity, strength, angle):
