@@ -31,6 +31,9 @@ _DOMAIN = {
     "delta": (1e-12, 0.5),
     "epsilon": (0.0, 20.0),
 }
+_SMALL = {**_DOMAIN, "count": (1, 20), "epsilon0": (0.01, 0.9)}
+"""Losses of pure mechanisms add up to 18 at most, which any delta leaves in the domain of the convolution."""
+
 _EPSILON_ERROR, _DELTA_ERROR = 0.1, 1e-10
 
 
@@ -81,9 +84,13 @@ def _answers():
             def answer(m=make, p=parameters, c=compute, g=given, **arguments):
                 return float(c(m(*(arguments[key] for key in p)), arguments["count"], arguments[g]))
 
-            yield Answer(
-                f"PRVAccountant, {stem}, upper {asked}", f"{stem}_{asked}", answer, domain=_DOMAIN, looseness=loose
-            )
+            domains = {stem: _DOMAIN}
+            if stem.endswith("_composition"):  # larger losses are a known finding
+                domains[f"{stem} of small losses"] = _SMALL
+            for name, domain in domains.items():
+                yield Answer(
+                    f"PRVAccountant, {name}, upper {asked}", f"{stem}_{asked}", answer, domain=domain, looseness=loose
+                )
 
 
 def cases():

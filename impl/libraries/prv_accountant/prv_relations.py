@@ -328,19 +328,31 @@ def _moment(pairs, power):
     return math.fsum(p * loss**power for loss, p in pairs)
 
 
+class _Leaking(variables.PrivacyRandomVariableTruncated):
+    """Truncated losses that are infinite with a probability."""
+
+    pm_inf = 0.0  # in place of the property, which cannot be set
+
+    def __init__(self, made, grid, leak):
+        super().__init__(made, grid.t_min(), grid.t_max())
+        self.pm_inf = leak
+
+
 def _discretised(random):
+    """Losses on a grid keep their mass, of which a part is infinite, and their mean."""
     for kind, discretiser in ((_Sampled, discretisers.CellCentred), (_Gaussian, discretisers.LeftNode)):
-        mechanism = kind(random)
+        mechanism, leak = kind(random), random.uniform(0.01, 0.05)
         reach = 12 / mechanism.sigma + 4
         grid = Domain.create_aligned(-reach, reach, 0.01)
-        losses = variables.PrivacyRandomVariableTruncated(mechanism.made, grid.t_min(), grid.t_max())
+        losses = _Leaking(mechanism.made, grid, leak)
         with np.errstate(all="ignore"):
             found = discretiser().discretise(losses, grid)
-        words = f"{mechanism.words} on a grid by {discretiser.__name__}"
+        words = f"{mechanism.words} on a grid by {discretiser.__name__}, leak {leak!r}"
         yield (f"{words}, mass", *near(float(np.sum(found.pmf)), 1.0, 1e-8))
+        yield (f"{words}, mass of infinity", *near(1 - math.exp(found.log_pmc_inf), leak))
         yield (f"{words}, mean", *near(float(np.dot(found.pmf, found.domain.ts())), losses.mean(), 1e-5, 1e-6))
         for level in (0.0, 0.3, 1.0):
-            low, high = mechanism.delta(level + 0.02), mechanism.delta(level - 0.02)
+            low, high = (leak + (1 - leak) * mechanism.delta(end) for end in (level + 0.02, level - 0.02))
             yield f"{words}, delta at {level}", low - 1e-9, found.compute_delta_estimate(level), high + 1e-9
 
 
