@@ -21,7 +21,7 @@ The level of a check is divided between its rounds: half for the first, a quarte
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.finding import Finding, weakness_of
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
@@ -196,11 +196,4 @@ def _says_more(before: Finding, after: Finding, *, is_first: bool) -> bool:
         return True
     if after.kind is not FindingKind.OK or before.kind is not FindingKind.OK:
         return True
-    return _figure(after) < _figure(before)
-
-
-def _figure(finding: Finding) -> tuple[float, float]:
-    """Return a figure that is smaller for a more powerful pass: its weakness, or the negative number of points."""
-    power = finding.power or {}
-    weakness = power.get("weakness")
-    return (float(weakness) if weakness is not None else 0.0, -float(power.get("points", 0)))
+    return weakness_of(after) < weakness_of(before)

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import Type, parse_specifier, read_table, require_fields
-from dpassay.properties.assay.finding import UNANSWERED, Finding
+from dpassay.properties.assay.finding import FURTHER, UNANSWERED, Finding, factor_between
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 
 __all__ = ["DIRECTIONS", "FINE", "Direction", "ExpectedFailure", "covering", "load_expected"]
@@ -108,10 +108,11 @@ class ExpectedFailure:
         unanswered = (finding.witness or {}).get(UNANSWERED)
         if unanswered:
             return f"worse than expected: no answer to {'; '.join(unanswered)}"
-        return self._excess_of_numbers(finding) or self._excess_of_calls(finding)
+        further = (finding.witness or {}).get(FURTHER, ())
+        sizes = (self._excess_of_numbers(*numbers) for numbers in [(finding.claimed, finding.certified), *further])
+        return next(filter(None, sizes), None) or self._excess_of_calls(finding)
 
-    def _excess_of_numbers(self, finding: Finding) -> str | None:
-        claimed, certified = finding.claimed, finding.certified
+    def _excess_of_numbers(self, claimed: float | None, certified: float | None) -> str | None:
         if self.least is not None and not (claimed is not None and claimed >= self.least):
             return f"worse than expected: {claimed} is not at least {self.least:.6g}"
         if self.factor is None and self.direction is None:
@@ -131,7 +132,7 @@ class ExpectedFailure:
             return (
                 f"worse than expected: {claimed:.6g} lies {side} the certified {certified:.6g}, not {self.direction}"
             )
-        factor = _ratio(claimed, certified)
+        factor = factor_between(claimed, certified)
         if self.factor is not None and not factor <= self.factor:
             return f"worse than expected: by a factor of {factor:.4g}, expected at most {self.factor:.4g}"
         return None
@@ -144,14 +145,6 @@ class ExpectedFailure:
             if further:
                 return f"worse than expected: {'; '.join(further)} {what}, too"
         return None
-
-
-def _ratio(claimed: float, certified: float) -> float:
-    """Return the ratio of two numbers, the larger one over the smaller; infinite if their signs differ or one is 0."""
-    low, high = sorted((abs(claimed), abs(certified)))
-    if claimed == certified:
-        return 1.0
-    return high / low if low > 0 and claimed * certified > 0 and low < math.inf else math.inf
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism
 from dpassay.impl.libraries.worker_process import WorkerError
-from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.mechanism import SamplerLostError
+from dpassay.properties.assay.finding import FURTHER, UNANSWERED, Finding, Settings, weakness_of, without_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.spec.verdict import Scope
@@ -23,7 +24,9 @@ Arguments = dict[str, Any]
 Check = Callable[[RemoteMechanism, Settings], Finding]
 
 
-_FAULTS = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
+_FAULTS = (FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER)
+"""Kinds of faults, the worst first."""
+
 _SHRINKING_SECONDS = 5.0
 """Time for simpler parameters once a fault is found: more takes the time of other cases."""
 
@@ -143,8 +146,9 @@ class _Series:
         self._asking = asking
         self.parameters = family.parameters
         self.faults: list[Finding] = []
-        self._worst: Arguments = {}
+        self._last: Arguments = {}
         self._others: list[Finding] = []
+        self._unanswered: list[tuple[str, Finding]] = []
 
     @property
     def is_over(self) -> bool:
@@ -158,14 +162,24 @@ class _Series:
         try:
             member = self._family.member(arguments)
         except WorkerError as error:
-            self.faults.append(Finding(FindingKind.ERROR, f"no member with {arguments!r}: {error}"))
+            told = Finding(FindingKind.ERROR, f"no member with {arguments!r}: {error}")
+            self._unanswered.append((repr(arguments), told))
             return
-        finding = self._check(member, self._settings_of(member))
+        try:
+            finding = self._check(member, self._settings_of(member))
+        except SamplerLostError as error:  # nothing was observed; hypothesis must not take it for a fault of the law
+            self._unanswered.append((member.name, Finding(FindingKind.UNDECIDED, f"{member.name}: {error}")))
+            return
+        self._add(member, finding, arguments)
+
+    def _add(self, member: RemoteMechanism, finding: Finding, arguments: Arguments) -> None:
         told = replace(finding, detail=f"{member.name}: {finding.detail}")
         if finding.kind in _FAULTS:
             self.faults.append(told)
-            self._worst = arguments
+            self._last = arguments
             self._deadline = min(self._deadline, time.monotonic() + _SHRINKING_SECONDS)
+        elif finding.kind is FindingKind.ERROR:
+            self._unanswered.append((member.name, told))
         else:
             self._others.append(told)
 
@@ -190,27 +204,49 @@ class _Series:
     def confirm(self, settings: Settings) -> None:
         """Ask the law again, with samples, at the parameters of the last fault."""
         if self.faults and self.faults[-1].kind is FindingKind.WRONG_ANSWER:
-            member = self._family.member(self._worst)
+            member = self._family.member(self._last)
             limit = member.description["calls"]
             calls = settings.calls if limit is None else min(settings.calls, limit)
-            finding = self._check(member, replace(settings, calls=calls))
-            self.faults.append(replace(finding, detail=f"{member.name}: {finding.detail}"))
+            try:
+                finding = self._check(member, replace(settings, calls=calls))
+            except SamplerLostError:
+                return  # the fault is known without samples
+            self._add(member, finding, self._last)
 
     def result(self) -> Finding:
-        """Return the last fault, which is the simplest; else the first undecided finding; else ok."""
-        calls = sum(one.calls for one in (*self.faults, *self._others))
-        if self.faults:
-            return replace(self.faults[-1], calls=calls)
-        for kind in (FindingKind.UNDECIDED, FindingKind.OK):
-            alike = [one for one in self._others if one.kind is kind]
+        """Return the last fault of the worst kind, which is the simplest; else what was not answered, then ok.
+
+        What is beside the fault stands in its witness: the numbers of other faults of this kind, and the parameters
+        without an answer.
+        """
+        unanswered = [finding for _, finding in self._unanswered]
+        calls = sum(one.calls for one in (*self.faults, *self._others, *unanswered))
+        for kind in _FAULTS:
+            alike = [one for one in self.faults if one.kind is kind]
             if alike:
-                one, every = alike[0], len(self._others)
-                count = f"{every}" if len(alike) == every else f"{len(alike)} of {every}"
-                scope = Scope.POINTS if one.scope is None else one.scope
-                return replace(one, detail=f"{count} parameters; {one.detail}", calls=calls, scope=scope)
+                return replace(self._with_others(alike), calls=calls)
+        for kind in (FindingKind.ERROR, FindingKind.UNDECIDED, FindingKind.OK):
+            alike = [one for one in (*unanswered, *self._others) if one.kind is kind]
+            if alike:
+                return replace(self._in_words(alike), calls=calls)
         if self._others:
             return self._others[0]
         return Finding(FindingKind.UNDECIDED, "no parameters were drawn in time")
+
+    def _with_others(self, alike: list[Finding]) -> Finding:
+        """Return the last of some faults, with the others and what was not answered in its witness."""
+        told = alike[-1]
+        names, reasons = [name for name, _ in self._unanswered], [one.detail for _, one in self._unanswered]
+        beside = {FURTHER: [(one.claimed, one.certified) for one in alike[:-1]], UNANSWERED: names}
+        witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
+        return replace(told, detail=told.detail + without_answer(names, reasons), witness=witness or None)
+
+    def _in_words(self, alike: list[Finding]) -> Finding:
+        """Return the finding of least power among those that are alike, with their number."""
+        one, every = max(alike, key=weakness_of), len(self._others) + len(self._unanswered)
+        count = f"{every}" if len(alike) == every else f"{len(alike)} of {every}"
+        scope = Scope.POINTS if one.scope is None else one.scope
+        return replace(one, detail=f"{count} parameters; {one.detail}", scope=scope)
 
 
 def _search(series: _Series, asking: Asking, seed: int) -> None:

@@ -8,6 +8,7 @@ result. *not run*: no result either, because the time of the run did not allow t
 needs. Violations, unsound numbers and wrong answers are always certified.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,13 +20,48 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["UNANSWERED", "Finding", "Law", "Settings", "Turn", "without_answer"]
+__all__ = [
+    "FURTHER",
+    "UNANSWERED",
+    "Finding",
+    "Law",
+    "Settings",
+    "Turn",
+    "factor_between",
+    "weakness_of",
+    "without_answer",
+]
+
+FURTHER = "further"
+"""Key of a witness: pairs of the claimed and the certified number of faults beside the one that is told.
+
+An expected failure must excuse each of them: what is known to be wrong must not hide what is worse.
+"""
 
 UNANSWERED = "unanswered"
 """Key of a witness: the questions of a list that the library did not answer, beside those that it answered wrongly.
 
 No expected failure excuses them: what is known to be wrong must not hide what was not asked.
 """
+
+
+def factor_between(claimed: float, certified: float) -> float:
+    """Return the ratio of two numbers, the larger one over the smaller.
+
+    Parameters
+    ----------
+    claimed, certified : float
+        The numbers.
+
+    Returns
+    -------
+    float
+        At least 1; infinite if the signs differ, or if only one of the two is 0, infinite or NaN.
+    """
+    if claimed == certified:
+        return 1.0
+    low, high = sorted((abs(claimed), abs(certified)))
+    return high / low if low > 0 and claimed * certified > 0 and low < math.inf else math.inf
 
 
 def without_answer(questions: Sequence[str], reasons: Sequence[str]) -> str:
@@ -185,3 +221,16 @@ class Law:
     def place(self) -> Turn:
         """Place of the law in the order of a run."""
         return self.turn if self.turn is not None else Turn.SAMPLED if self.sampled else Turn.COMPUTED
+
+
+def weakness_of(finding: Finding) -> tuple[float, float]:
+    """Return a figure that is smaller for a more powerful pass: its weakness, and the negative number of points.
+
+    Parameters
+    ----------
+    finding : Finding
+        A pass, or a finding without power, which counts as one without weakness and points.
+    """
+    power = finding.power or {}
+    weakness = power.get("weakness")
+    return (float(weakness) if weakness is not None else 0.0, -float(power.get("points", 0)))

@@ -3,14 +3,25 @@
 Each is asked at random parameters, from fixed seeds; facts about single numbers are asked once.
 """
 
+import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import UNANSWERED, Finding, Law, Settings, Turn, without_answer
+from dpassay.properties.assay.finding import (
+    FURTHER,
+    UNANSWERED,
+    Finding,
+    Law,
+    Settings,
+    Turn,
+    factor_between,
+    without_answer,
+)
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -39,8 +50,11 @@ class _Answers:
     losses: list[tuple[str, str]] = field(default_factory=list)
     """Relations at which the worker was lost, and how."""
     mistakes: dict[str, str] = field(default_factory=dict)
-    numbers: tuple[float | None, float | None] = (None, None)
-    """The number of the first broken relation, and the bound that it breaks."""
+    numbers: list[tuple[float | None, float | None]] = field(default_factory=list)
+    """Of broken relations, the worst number on each side and the bound that it breaks.
+
+    None stands where the library raises.
+    """
 
     def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
         """Compare the numbers of a relation at the parameters of a seed."""
@@ -53,16 +67,16 @@ class _Answers:
             if error.is_own or error.is_unasked:
                 self.mistakes[words] = f"{words}: {error}"
             else:
+                self.numbers.append((None, None))
                 self._note(words, seed, f"valid parameters raise {error}")
         else:
             self.compared += number
             if number:
                 self.answered.add(words)
             if failed:
-                _, low, value, high = failed[0]
-                if not self.broken:
-                    self.numbers = (value, high if value > high else low)
-                self._note(words, seed, _in_words(*failed[0]))
+                told = _worst_on_each_side(failed)
+                self.numbers += [_numbers_of(row) for row in told]
+                self._note(words, seed, "; ".join(_in_words(*row) for row in told))
 
     def unanswered(self, relations: Iterable[str]) -> list[str]:
         """Return the relations without an answer at some seed: by a mistake, a lost worker, or never asked."""
@@ -72,6 +86,29 @@ class _Answers:
     def _note(self, words: str, seed: int, detail: str) -> None:
         self.broken[words] = seed
         self.details.append(f"{words}: {detail}")
+
+
+_Row = Sequence[Any]
+"""Words, the low end, the number, and the high end."""
+
+
+def _numbers_of(row: _Row) -> tuple[float, float]:
+    """Return the number of a row that is broken, and the bound that it breaks; the low one for NaN."""
+    _, low, value, high = row
+    return value, high if value > high else low
+
+
+def _worst_on_each_side(failed: Sequence[_Row]) -> list[_Row]:
+    """Return the rows with the number farthest below and farthest above its bounds; those with NaN come first."""
+    not_numbers = [row for row in failed if math.isnan(row[2])]
+    sides = ([row for row in failed if row[2] < row[1]], [row for row in failed if row[2] > row[3]])
+    return [*not_numbers[:1], *(max(rows, key=_size) for rows in sides if rows)]
+
+
+def _size(row: _Row) -> tuple[float, float]:
+    """Return how far a number lies from the bound that it breaks: by which factor, and by how much."""
+    value, bound = _numbers_of(row)
+    return factor_between(value, bound), abs(value - bound)
 
 
 def _check(case: RemoteCase, settings: Settings) -> Finding:
@@ -95,15 +132,21 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
         detail += without_answer(unanswered, [*mistakes, *losses])
+        (claimed, certified), *further = answers.numbers
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
-            claimed=answers.numbers[0],
-            certified=answers.numbers[1],
+            claimed=claimed,
+            certified=certified,
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
-            witness={"broken": answers.broken, "details": answers.details, UNANSWERED: unanswered},
+            witness={
+                "broken": answers.broken,
+                "details": answers.details,
+                UNANSWERED: unanswered,
+                FURTHER: further,
+            },
         )
     if mistakes:
         return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)

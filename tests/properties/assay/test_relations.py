@@ -170,3 +170,26 @@ def test_a_mistake_at_a_later_seed_is_not_excused_by_an_answer_before() -> None:
     found = finding({"known": of(1.0, 0.5, 2.0), "other": once})
     assert found.witness is not None
     assert found.witness["unanswered"] == ["other"]
+
+
+def entry(**size: Any) -> ExpectedFailure:
+    return ExpectedFailure("numbers", "relations_hold", "", FindingKind.WRONG_ANSWER, "known", "none", **size)
+
+
+def test_an_entry_must_excuse_the_worst_row_and_not_only_the_first() -> None:
+    rows = [("near", 1.0, 0.9, 2.0), ("far", 1.0, 0.1, 2.0)]
+    found = finding({"one": lambda _: rows})
+    assert (found.claimed, found.certified) == (0.1, 1.0)
+    assert entry(factor=2.0).excess_of(found) == "worse than expected: by a factor of 10, expected at most 2"
+    assert entry(factor=10.0).excess_of(found) is None
+
+
+@pytest.mark.parametrize("value", [0.1, 3.0, math.nan])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_entry_must_excuse_every_broken_relation_and_both_sides(value: float, is_first: bool) -> None:
+    lists = [("known", of(1.0, 0.9, 2.0)), ("worse", of(1.0, value, 2.0))]
+    size = entry(factor=1.2, direction="below")
+    assert size.excess_of(finding(dict(lists[:1]))) is None
+    assert size.excess_of(finding(dict(lists if is_first else lists[::-1]))) is not None
+    rows = [("known", 1.0, 0.9, 2.0), ("worse", 1.0, value, 2.0)]
+    assert size.excess_of(finding({"one": lambda _: rows if is_first else rows[::-1]})) is not None

@@ -222,6 +222,18 @@ def test_what_more_time_may_change_is_not_run(some: Target) -> None:
     assert {name: found[name].kind for name in void} == dict.fromkeys(void, "undecided")  # nothing was tested
 
 
+def test_a_computed_check_that_does_not_show_its_expected_failure_stays_ok(some: Target) -> None:
+    """More time does not change it: the entry that expects the failure must be seen to be wrong."""
+
+    def ask(_: RemoteCase, settings: Settings) -> Finding:
+        time.sleep(0.05 * settings.depth)
+        return Finding(FindingKind.OK, "asked", power=POINT)
+
+    law = Law("any", "Nothing.", lambda case: None if case.name == "broken" else "not asked", ask, sampled=False)
+    results = run_plan(make_plan(some, [law]), budget=2.0, wanted=lambda _: {("broken", "any")}, jobs=1)
+    assert [result.finding.kind for result in results if result.check.mechanism == "broken"][-1] == "ok"
+
+
 def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expected(some: Target) -> None:
     seconds: dict[str, float] = {}
 
