@@ -51,10 +51,7 @@ class _Answers:
     """Relations at which the worker was lost, and how."""
     mistakes: dict[str, str] = field(default_factory=dict)
     numbers: list[tuple[float | None, float | None]] = field(default_factory=list)
-    """Of broken relations, the worst number on each side and the bound that it breaks.
-
-    None stands where the library raises.
-    """
+    """The worst numbers of broken relations on each side, with the bounds that they break; None where one raises."""
 
     def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
         """Compare the numbers of a relation at the parameters of a seed."""

@@ -21,6 +21,9 @@ __all__ = ["context_cases"]
 _SLACK = 1e-6
 """Relative: parameters are found by bisection, on the safe side."""
 
+_NUDGES = (1.0, 1 + 1e-12, 1 + 1e-10, 1 + 1e-9)
+"""Factors on epsilon, far below the slack, of which the first one that the library does not refuse is taken."""
+
 _DATA = [1.5, 2.5, -3.5]
 
 
@@ -40,10 +43,25 @@ def _losses(random: Any) -> tuple[float, float, str]:
     return epsilon, delta, f"epsilon {epsilon!r}, delta {delta!r}"
 
 
-def _inner(context: Any, measure: Any, parts: int, alpha: float | None = None) -> list[Any]:
-    """Return the losses of the queries of a context within a query, in another measure."""
-    query = context.query().compositor(split_evenly_over=parts, output_measure=measure, alpha=alpha)
-    return list(query.release().d_mids)
+def _inner(
+    measure: Any, parts: int, *, alpha: float | None = None, epsilon: float | None = None, **loss: float
+) -> list[Any]:
+    """Return the losses of the queries of a context within a query, in another measure.
+
+    A translated budget may exceed the whole one by a rounding, which the library refuses; a slightly larger epsilon
+    has another rounding.
+    """
+    for nudge in _NUDGES:
+        whole = loss if epsilon is None else {"epsilon": epsilon * nudge, **loss}
+        context = _context(dp.loss_of(**whole))
+        query = context.query().compositor(split_evenly_over=parts, output_measure=measure, alpha=alpha)
+        try:
+            return list(query.release().d_mids)
+        except dp.OpenDPException as error:
+            if "insufficient budget" not in str(error):
+                raise
+            refused = error
+    raise refused
 
 
 def _concentrated_delta(rho: float, epsilon: float) -> float:
@@ -56,20 +74,18 @@ def _translations(random: Any) -> Iterator[Row]:
     epsilon, delta, words = _losses(random)
     parts = random.randint(2, 4)
     concentrated = dp.zero_concentrated_divergence()
-    rho = math.fsum(_inner(_context(dp.loss_of(epsilon=epsilon, delta=delta)), concentrated, parts))
+    rho = math.fsum(_inner(concentrated, parts, epsilon=epsilon, delta=delta))
     yield f"zCDP within approximate privacy, {words}", 0.0, _concentrated_delta(rho, epsilon), delta * (1 + _SLACK)
     # rho + 2 sqrt(rho log(1/delta)) is the weakest of the conversions
     weakest = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
     yield f"zCDP within approximate privacy, rho, {words}", weakest * (1 - _SLACK), rho, math.inf
     alpha = random.uniform(0.1, 0.8)
-    found = _inner(
-        _context(dp.loss_of(epsilon=epsilon, delta=delta)), dp.approximate(concentrated), parts, alpha=alpha
-    )
+    found = _inner(dp.approximate(concentrated), parts, alpha=alpha, epsilon=epsilon, delta=delta)
     rho, spent = math.fsum(part[0] for part in found), math.fsum(part[1] for part in found)
     whole = _concentrated_delta(rho, epsilon) + spent
     yield f"approximate zCDP within approximate privacy, {alpha!r}, {words}", 0.0, whole, delta * (1 + _SLACK)
     yield f"its part of delta, {alpha!r}, {words}", 0.0, spent, alpha * delta * (1 + _SLACK)
-    pure = math.fsum(_inner(_context(dp.loss_of(rho=epsilon)), dp.max_divergence(), parts))
+    pure = math.fsum(_inner(dp.max_divergence(), parts, rho=epsilon))
     least = pure * math.tanh(pure / 2)  # rho of randomised response is not below that of Laplace noise
     yield f"pure within zCDP, rho {epsilon!r}", 0.0, least, epsilon * (1 + _SLACK)
     yield f"pure within zCDP, half the square, {epsilon!r}", epsilon * (1 - _SLACK), pure**2 / 2, math.inf
