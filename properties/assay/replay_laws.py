@@ -3,7 +3,8 @@
 The library runs on one input with chosen outputs of its noise primitives, and on a neighbour with the same outputs.
 What reaches a primitive may differ by its declared sensitivity; the losses of all primitives together may not exceed
 the claim; everything else must be equal: the calls, their parameters, exceptions and the outcome. No noise is drawn,
-so that a clip, a factor, a split or a count that is missing is found at any size, without statistics.
+so that a clip, a factor, a split or a count that is missing is found at any size, without statistics. Two runs that
+both raise, or that add noise to the same infinity or NaN only, compare nothing; noise that is not known is not judged.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.adapter import Raised
 from dpassay.claims import ZCDP, ApproximateDP, Claim, PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
@@ -70,6 +72,10 @@ class Difference:
         The distances of what reaches each primitive.
     moved : tuple of NoisePair, optional
         The noisy values that differ, if their distributions are known.
+    unknown : tuple of str
+        Which noise has no loss that could be added to the account, in words.
+    uncompared : str
+        The reason why the runs compare nothing, in words; empty if they compare something.
     """
 
     pure: float
@@ -78,6 +84,8 @@ class Difference:
     wide: tuple[str, ...]
     gaps: tuple[float, ...]
     moved: tuple[NoisePair, ...] | None = None
+    unknown: tuple[str, ...] = ()
+    uncompared: str = ""
 
 
 def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Difference:
@@ -89,11 +97,12 @@ def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Differenc
         As a worker returns them.
     """
     (calls, outcome), (others, other) = left, right
-    faults, wide = [], []
+    faults, wide, unknown = [], [], []
     if len(calls) != len(others):
         faults.append(f"noise is drawn {len(calls)} times, and {len(others)} times on the neighbour")
     pure = squared = 0.0
-    gaps = []
+    gaps: list[float] = []
+    empty = 0
     for place, (one, two) in enumerate(zip(calls, others, strict=False)):
         changed = [name for name in _READ[1:] if not _same(one.get(name), two.get(name))]
         if changed:
@@ -102,18 +111,48 @@ def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Differenc
             continue
         gap = _distance(one, two)
         gaps.append(gap)
+        empty += gap == 0 and _is_infinite(one)
         if gap > one["sensitivity"] * (1 + _SLACK):
             wide.append(
                 f"what reaches the noise changes by {gap:.6g}, the declared sensitivity is {one['sensitivity']:.6g}"
             )
-        if one["family"] == "gaussian":
-            squared += _ratio(gap, one["scale"]) ** 2
+        loss = _loss(one, gap)
+        if loss is None:
+            unknown.append(f"the noise of call {place} is not known: {_parameters(one)}")
+        elif one["family"] == "gaussian":
+            squared += loss * loss
         else:
-            pure += one["epsilon"] * _ratio(gap, one["sensitivity"])
+            pure += loss
     if not faults and not _same(outcome, other):
         faults.append(f"with equal noise the outcome changes from {outcome!r} to {other!r}")
     moved = moved_noise(calls, others) if not faults else None
-    return Difference(pure, squared, tuple(faults), tuple(wide), tuple(gaps), moved)
+    uncompared = ""
+    if isinstance(outcome, Raised) and isinstance(other, Raised):
+        uncompared = f"both runs raise {outcome.name}"
+    elif gaps and empty == len(gaps):
+        uncompared = "what reaches the noise is infinite or NaN in both runs"
+    return Difference(pure, squared, tuple(faults), tuple(wide), tuple(gaps), moved, tuple(unknown), uncompared)
+
+
+def _loss(call: dict[str, Any], gap: float) -> float | None:
+    """Return the loss of a call: nats, or scales of Gaussian noise; None if its parameters do not tell."""
+    names = ("sensitivity", "scale") if call["family"] == "gaussian" else ("sensitivity", "epsilon")
+    if not all(call[name] >= 0 for name in names):  # a comparison with NaN is false
+        return None
+    if gap == 0:
+        return 0.0
+    loss = _ratio(gap, call["scale"]) if "scale" in names else call["epsilon"] * _ratio(gap, call["sensitivity"])
+    return None if math.isnan(loss) else float(loss)
+
+
+def _parameters(call: dict[str, Any]) -> str:
+    return ", ".join(f"{name} is {call[name]!r}" for name in ("sensitivity", "epsilon", "scale") if name in call)
+
+
+def _is_infinite(call: dict[str, Any]) -> bool:
+    """Return whether no number that reaches a primitive is finite."""
+    values = np.atleast_1d(np.asarray(call["value"], dtype=np.float64))
+    return bool(values.size) and not np.isfinite(values).any()
 
 
 def _ratio(gap: float, scale: float) -> float:
@@ -121,13 +160,18 @@ def _ratio(gap: float, scale: float) -> float:
 
 
 def _distance(one: dict[str, Any], two: dict[str, Any]) -> float:
-    """Return the distance of two values in the norm of the noise; infinite if their shapes differ or one is NaN."""
+    """Return the distance of two values in the norm of the noise; infinite if their shapes differ or one is NaN.
+
+    Infinities and NaN that are the same in both do not differ.
+    """
     first, second = (np.atleast_1d(np.asarray(call["value"], dtype=np.float64)) for call in (one, two))
     if first.shape != second.shape:
         return math.inf
-    change = np.where(first == second, 0.0, first - second)  # equal infinities do not differ
+    is_same = (first == second) | (np.isnan(first) & np.isnan(second))
+    with np.errstate(invalid="ignore"):
+        change = np.where(is_same, 0.0, first - second)
     if np.isnan(change).any():
-        return 0.0 if np.array_equal(first, second, equal_nan=True) else math.inf
+        return math.inf
     if one["family"] == "selection":
         return float(np.max(np.abs(change), initial=0.0))
     return float(np.linalg.norm(change)) if one["family"] == "gaussian" else float(np.sum(np.abs(change)))
@@ -206,10 +250,15 @@ def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = replayed_pairs(case, settings)
     suspicions: list[_Suspicion] = []
     replays, calls, most = case.replay(pairs, SHIFTS), 2 * len(pairs) * len(SHIFTS), 0
+    unknown: list[str] = []
+    uncompared: list[str] = []
     for number, pair in enumerate(pairs):
         runs = replays[number * len(SHIFTS) : (number + 1) * len(SHIFTS)]
         differences = [_compared(case, one) for one in runs]
         most = max(most, *(len(one.gaps) for one in differences))
+        unknown += [words for one in differences for words in one.unknown]
+        if all(one.uncompared for one in differences):
+            uncompared.append(differences[0].uncompared)
         is_adaptive = not does_not_adapt(runs)
         for found in differences:
             excess = _excess(case.claims[0], found)
@@ -217,16 +266,21 @@ def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
                 suspicions.append(_Suspicion(pair, found, excess, is_adaptive))
     if suspicions:
         return _finding(case, settings, max(suspicions, key=lambda one: one.weight), calls)
+    compared = len(pairs) - len(uncompared)
+    count = f"{compared} of {len(pairs)} pairs compared: " if uncompared else ""
+    if unknown or not compared:
+        detail = count + "; ".join(dict.fromkeys([*uncompared, *unknown[:1]]))
+        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), calls=calls)
     if most == 0:
         return Finding(FindingKind.ERROR, "no run reaches a noise primitive", claim_in_words(case), calls=calls)
     return Finding(
         FindingKind.OK,
-        f"{len(pairs)} pairs replayed",
+        count + "; ".join(dict.fromkeys(uncompared)) if uncompared else f"{compared} pairs replayed",
         claim_in_words(case),
         evidence=Evidence.EXACT,
         scope=Scope.POINTS,
         calls=calls,
-        power={"points": len(pairs)},
+        power={"points": compared},
     )
 
 

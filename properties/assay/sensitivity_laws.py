@@ -1,10 +1,12 @@
 """The law of sensitivity: between neighbours the noiseless value changes by at most the stated sensitivity."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.arguments import UsageError
 from dpassay.claims import PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.impl.libraries.worker_process import WorkerError
@@ -20,7 +22,16 @@ from dpassay.properties.assay.mechanism_cases import (
     moves,
 )
 from dpassay.properties.assay.privacy_laws import confirm_on_pair
-from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
+from dpassay.properties.assay.sensitivity import (
+    Breach,
+    Compute,
+    Value,
+    WidestGap,
+    as_vector,
+    certain_gap,
+    is_certain,
+    widest_gap,
+)
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.notions.base import allowed
@@ -37,6 +48,10 @@ _EVALUATIONS = 600
 EXACT_ALLOWANCE, IDEAL_ALLOWANCE = 2.0**-40, 2.0**-20
 """Relative excess over the sensitivity that counts as rounding, if the library claims privacy of its float64
 numbers, and if it does not."""
+
+_ENDLESS = frozenset({"laplace", "discrete laplace", "gaussian"})
+_FAR = 2.0**40
+"""Scales of noise that stand for an infinite distance, whose loss is at least that of any finite one."""
 
 
 def _sensitivity_condition(case: RemoteMechanism) -> str | None:
@@ -56,13 +71,13 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     failures: list[str] = []
     returned = 0
 
-    def compute(inputs: Sequence[Array]) -> list[Array | None]:
+    def compute(inputs: Sequence[Array]) -> list[Value]:
         nonlocal returned
         values = list(case.noiseless_values(inputs))
         raised = [str(value) for value in values if isinstance(value, WorkerError)]
         failures.extend(raised)
         returned += len(values) - len(raised)
-        return [None if isinstance(value, WorkerError) else as_vector(value) for value in values]
+        return [_raised(value) if isinstance(value, WorkerError) else as_vector(value) for value in values]
 
     found = widest_gap(
         compute,
@@ -75,33 +90,106 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     stated = float(case.description["sensitivity"])
     if failures and not returned:
         return Finding(FindingKind.ERROR, f"noiseless raises on every input: {failures[0]}", claim_in_words(case))
-    if found is None:
-        reason = failures[0] if failures else "it is not numeric"
-        return Finding(
-            FindingKind.UNDECIDED, f"the noiseless value is unknown on every pair: {reason}", claim_in_words(case)
-        )
-    if found.is_constant:
-        detail = f"the noiseless value is equal on all {found.evaluations} inputs"
-        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), stated, calls=found.evaluations)
-    gap, is_deterministic = certain_gap(compute, found, norm=norm)
     slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
-    if not gap > stated * (1 + slack):
-        return _within(found, stated)
-    return _of_gap(case, settings, found, gap, is_deterministic=is_deterministic)
+    doubts: list[str] = []
+    if found.pair is not None:
+        certain = certain_gap(compute, found.pair, found.gap, norm=norm)
+        if certain.lower > stated * (1 + slack):
+            return _of_gap(case, settings, found, certain.lower, is_deterministic=certain.is_deterministic)
+        if not certain.is_deterministic and not certain.upper <= stated * (1 + IDEAL_ALLOWANCE):
+            doubts.append(
+                f"computed again, the noiseless value changes by {certain.lower:.6g} to {certain.upper:.6g} "
+                f"between neighbours, and the stated sensitivity is {stated:.6g}"
+            )
+    if found.breaches:
+        finding = _of_breaches(case, settings, found, compute)
+        if finding is not None:
+            return finding
+        doubts.append(f"the noiseless value is {found.breaches[0].words}, but not each time that it is computed")
+    if found.pair is None:
+        reason = failures[0] if failures else "it is not numeric"
+        doubts.append(f"the noiseless value is unknown, or the same infinity or NaN, on every pair: {reason}")
+    elif found.is_constant:
+        doubts.append(f"the noiseless value is equal on all {found.evaluations} inputs")
+    if doubts:
+        detail = f"{doubts[0]} ({_count(found)})"
+        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), stated, calls=found.evaluations)
+    return _within(found, stated)
+
+
+def _raised(error: WorkerError) -> str | None:
+    """Return the name of what the library raised; None if it was the adapter, whose mistake tells nothing."""
+    return None if error.is_own or error.is_unasked else error.type
+
+
+def _count(found: WidestGap) -> str:
+    """Return the numbers of pairs and inputs in words."""
+    of_all = "" if found.compared == found.pairs else f" of {found.pairs}"
+    return f"{found.compared}{of_all} pairs compared, {found.evaluations} inputs"
 
 
 def _within(found: WidestGap, stated: float) -> Finding:
     """Return the finding that no change exceeds the stated sensitivity."""
     return Finding(
         FindingKind.OK,
-        f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({found.evaluations} inputs)",
+        f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({_count(found)})",
         None,
         stated,
         found.gap,
         Evidence.EXACT,
         Scope.POINTS,
         found.evaluations,
-        power={"points": found.evaluations},
+        power={"points": found.compared},
+    )
+
+
+def _of_breaches(case: RemoteMechanism, settings: Settings, found: WidestGap, compute: Compute) -> Finding | None:
+    """Return the finding of the first breach that is the same each time, values before exceptions; None if none is."""
+    for breach in sorted(found.breaches, key=lambda one: not one.is_value):
+        if is_certain(compute, breach):
+            return _of_breach(case, settings, found, breach)
+    return None
+
+
+def _of_breach(case: RemoteMechanism, settings: Settings, found: WidestGap, breach: Breach) -> Finding:
+    """Return a violation if the noise is known or samples confirm it; else a wrong answer, undecided without values.
+
+    Where the library raises without noise only, that may be due to how the adapter turns the noise off.
+    """
+    left, right = breach.pair
+    stated = float(case.description["sensitivity"])
+    witness = {"left": left.tolist(), "right": right.tolist(), "gap": math.inf, "sensitivity": stated}
+    detail = f"the noiseless value is {breach.words} of two neighbours, but the stated sensitivity is {stated:.6g}"
+    losses = [_loss_of_gap(case, side, math.inf) for side in breach.pair] if breach.is_value else []
+    if any(loss is not None for loss in losses):
+        loss = max(loss for loss in losses if loss is not None)
+        return _violation(case, found, detail, loss, witness)
+    confirmed, drawn = confirm_on_pair(case, settings, breach.pair, detail, witness)
+    calls = found.evaluations + drawn
+    if confirmed is not None:
+        return confirmed
+    if breach.is_value:
+        kind, evidence, scope = FindingKind.WRONG_ANSWER, Evidence.EXACT, Scope.POINTS
+        return Finding(kind, detail, None, stated, math.inf, evidence, scope, calls, witness)
+    words = f"{detail}; samples show no difference ({_count(found)})"
+    return Finding(FindingKind.UNDECIDED, words, claim_in_words(case), stated, calls=calls)
+
+
+def _violation(
+    case: RemoteMechanism, found: WidestGap, detail: str, loss: float, witness: dict[str, object]
+) -> Finding:
+    """Return a violation with a certified loss."""
+    bound = bound_of(case.claims[0])
+    return Finding(
+        FindingKind.VIOLATION,
+        f"{detail}: loss {loss:.6g}, claimed {bound:.6g}",
+        claim_in_words(case),
+        bound,
+        loss,
+        Evidence.ENCLOSED,
+        Scope.POINTS,
+        found.evaluations,
+        witness,
     )
 
 
@@ -109,6 +197,7 @@ def _of_gap(
     case: RemoteMechanism, settings: Settings, found: WidestGap, gap: float, *, is_deterministic: bool
 ) -> Finding:
     """Return a violation if the loss of the gap is certified to exceed the claim, else a wrong answer."""
+    assert found.pair is not None
     left, right = found.pair
     stated = float(case.description["sensitivity"])
     witness = {"left": left.tolist(), "right": right.tolist(), "gap": gap, "sensitivity": stated}
@@ -116,19 +205,7 @@ def _of_gap(
     evidence = Evidence.EXACT if is_deterministic else Evidence.SAMPLED
     loss = _loss_of_gap(case, left, gap)
     if loss is not None and is_deterministic:
-        bound = bound_of(case.claims[0])
-        words = f"{detail}: loss {loss:.6g}, claimed {bound:.6g}"
-        return Finding(
-            FindingKind.VIOLATION,
-            words,
-            claim_in_words(case),
-            bound,
-            loss,
-            Evidence.ENCLOSED,
-            Scope.POINTS,
-            found.evaluations,
-            witness,
-        )
+        return _violation(case, found, detail, loss, witness)
     confirmed, drawn = confirm_on_pair(case, settings, found.pair, detail, witness)
     if confirmed is not None:
         return confirmed
@@ -140,13 +217,20 @@ def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None
     """Return the certified loss of a gap under the noise of the library if it exceeds the claim, else None."""
     if not case.description["distribution"]:
         return None
-    distribution, claim = ideal_distribution(case.distribution(data)), case.claims[0]
+    claim = case.claims[0]
+    try:
+        distribution = ideal_distribution(case.distribution(data))
+    except (WorkerError, UsageError):  # as where its location is not finite
+        if math.isfinite(gap):
+            raise
+        return None
     scales = {(c.family, c.scale) for c in distribution.coordinates}
-    if len(scales) != 1:
+    has_ends = any(c.family not in _ENDLESS for c in distribution.coordinates)
+    if len(scales) != 1 or (has_ends and math.isinf(gap)):  # an end may hide an infinity
         return None
     ((family, scale),) = scales
     with precision(BITS):
-        distance = ball(gap) / ball(scale)
+        distance = ball(gap) / ball(scale) if math.isfinite(gap) else ball(_FAR)
         if family == "gaussian" and is_decided(claim):  # the noise looks the same in every direction
             here, there = ({"family": family, "location": at, "scale": 1.0} for at in (0.0, float_lower(distance)))
             exceeds, certified = exceeds_claim(claim, ideal_distribution(here), ideal_distribution(there))

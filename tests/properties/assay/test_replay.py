@@ -1,6 +1,8 @@
 """The law of replay finds faults without noise, and families find them at parameters that show them."""
 
+import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from dpassay.properties.assay.families import corners
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.replay_laws import compare_runs
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fake_library"))
 import noisy_sums  # type: ignore[import-not-found]
@@ -62,6 +65,85 @@ def test_samples_confirm_a_fault() -> None:
 
 def test_a_run_without_noise_is_an_error() -> None:
     assert replayed(noisy_sums.case(noisy_sums.nothing)).kind is FindingKind.ERROR
+
+
+def summed_unless(is_refused: Callable[[list[float]], bool]) -> Callable[[list[float]], Any]:
+    """Return an honest sum that draws its noise, and then refuses some data."""
+
+    def refusing(data: list[float]) -> Any:
+        total = noisy_sums.honest_sum(data)
+        if is_refused(data):
+            raise ValueError("not these")
+        return total
+
+    return refusing
+
+
+def test_runs_that_all_raise_compare_nothing() -> None:
+    found = replayed(noisy_sums.case(summed_unless(lambda data: True)))
+    assert (found.kind, found.detail) == (
+        FindingKind.UNDECIDED,
+        "0 of 12 pairs compared: both runs raise ValueError",
+    )
+
+
+def test_pairs_whose_runs_both_raise_are_not_counted() -> None:
+    """The first record is the same in two neighbours; it is the least one in seven of the pairs."""
+    found = replayed(noisy_sums.case(summed_unless(lambda data: data[0] == -9)))
+    assert (found.kind, found.power) == (FindingKind.OK, {"points": 5})
+    assert found.detail == "5 of 12 pairs compared: both runs raise ValueError"
+
+
+def test_one_run_that_raises_is_a_difference() -> None:
+    found = replayed(noisy_sums.case(summed_unless(lambda data: len(data) == 2)))
+    assert found.kind is FindingKind.WRONG_ANSWER
+    assert "Raised(name='ValueError')" in found.detail
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_noise_about_what_is_not_finite_compares_nothing(value: float) -> None:
+    found = replayed(noisy_sums.case(lambda data: noisy_sums.Noise(0.5, 3.0).add(value)))
+    assert found.kind is FindingKind.UNDECIDED
+    assert found.detail.startswith("0 of 12 pairs compared: what reaches the noise is infinite or NaN")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sensitivity"), [(math.nan, 3.0), (0.5, math.nan), (math.nan, math.nan), (-0.5, 3.0)]
+)
+def test_noise_that_is_not_known_is_not_judged(epsilon: float, sensitivity: float) -> None:
+    """The account would be NaN, which is not above any claim, or less than what other noise loses."""
+    noise = noisy_sums.Noise(epsilon, sensitivity)
+    found = replayed(noisy_sums.case(lambda data: noise.add(sum(noisy_sums.clip(x, -3.0, 2.0) for x in data))))
+    assert found.kind is FindingKind.UNDECIDED
+    assert found.detail.startswith("the noise of call 0 is not known: sensitivity is")
+
+
+@pytest.mark.parametrize("claim", ["zcdp:0.0556", "approx:0.7,0.1"])
+@pytest.mark.parametrize(("scale", "sensitivity"), [(math.nan, 3.0), (9.0, math.nan)])
+def test_gaussian_noise_that_is_not_known_is_not_judged(claim: str, scale: float, sensitivity: float) -> None:
+    noise = noisy_sums.Gauss(scale, sensitivity)
+    found = replayed(noisy_sums.case(lambda data: noise.add(sum(noisy_sums.clip(x, -3.0, 2.0) for x in data)), claim))
+    assert found.kind is FindingKind.UNDECIDED
+    assert found.detail.startswith("the noise of call 0 is not known: sensitivity is")
+
+
+def test_noise_that_is_not_known_hides_no_other_fault() -> None:
+    def unclipped_twice(data: list[float]) -> Any:
+        return [noisy_sums.Noise(math.nan, 3.0).add(0.0), noisy_sums.unclipped(data)]
+
+    found = replayed(noisy_sums.case(unclipped_twice))
+    assert found.kind is FindingKind.VIOLATION
+    assert "what reaches the noise changes by" in found.detail
+
+
+def test_no_noise_is_needed_where_nothing_changes() -> None:
+    call = {"family": "laplace", "value": [math.nan, 1.0], "sensitivity": 1.0, "epsilon": math.inf}
+    found = compare_runs(([call], 1.0), ([call], 1.0))
+    assert (found.pure, found.gaps, found.unknown, found.uncompared) == (0.0, (0.0,), (), "")
+    found = compare_runs(([call], 1.0), ([{**call, "value": [math.nan, 2.0]}], 1.0))
+    assert (found.pure, found.gaps) == (math.inf, (1.0,))
+    found = compare_runs(([call], 1.0), ([{**call, "value": [0.0, 1.0]}], 1.0))
+    assert found.gaps == (math.inf,)
 
 
 def test_other_randomness_is_fixed_while_runs_are_replayed() -> None:
