@@ -16,7 +16,11 @@ __all__ = ["audits", "draw_scores"]
 
 
 def audits(
-    bound: Callable[..., Any], scores: Mapping[str, Any], numbers: Sequence[int], seed: Sequence[int]
+    bound: Callable[..., Any],
+    scores: Mapping[str, Any],
+    numbers: Sequence[int],
+    seed: Sequence[int],
+    is_mistake: Callable[[Exception], bool] = lambda _: False,
 ) -> list[float | None]:
     """Return the bounds of audits on fresh scores; None for one that the library refused.
 
@@ -30,11 +34,13 @@ def audits(
         Numbers of the first audit, and of the one after the last.
     seed : sequence of int
         Determines the scores of an audit, together with its number.
+    is_mistake : callable
+        Tells an exception that is a mistake of the adapter from a refusal.
 
     Raises
     ------
     Exception
-        What the last audit raised, if each of them raised.
+        What the last audit raised, if each of them raised; or a mistake of the adapter.
     """
     import numpy as np
 
@@ -52,7 +58,9 @@ def audits(
         ]
         try:
             found.append(float(bound(*drawn, scores["significance"], scores["delta"])))
-        except Exception as error:  # noqa: BLE001  # a refusal; if all audits end so, the parent is told whose it is
+        except Exception as error:  # a refusal; if all audits end so, the parent is told whose it is
+            if is_mistake(error):
+                raise
             refusal = error
             found.append(None)
     if refusal is not None and all(one is None for one in found):

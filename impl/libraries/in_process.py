@@ -31,8 +31,8 @@ class InProcessWorker(Worker):
 
     def __init__(self, cases: Sequence[Any]) -> None:
         super().__init__("", "")
-        self._adapter = Adapter(list(cases))
         self._own_files = {code.co_filename for case in cases for code in _codes(case)}
+        self._adapter = Adapter(list(cases), own_files=self._own_files)
 
     def __enter__(self) -> Self:
         return self

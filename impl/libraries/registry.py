@@ -19,6 +19,7 @@ __all__ = [
     "Type",
     "find_library",
     "known_libraries",
+    "newest_locked",
     "parse_specifier",
     "parse_version",
     "read_table",
@@ -142,6 +143,12 @@ def find_library(name: str) -> Library:
     known = ", ".join(libraries) or "none"
     hint = similar_words(name, libraries)
     raise UsageError(f"LIBRARY {name!r} is not one of {known}, nor the file of an adapter{hint}")
+
+
+def newest_locked(adapter: Path) -> str | None:
+    """Return the newest version with a lock file beside an adapter, None if there is none."""
+    versions = [Version(lock.stem) for lock in adapter.parent.glob("locks/*.txt")]
+    return str(max(versions)) if versions else None
 
 
 def _normal(name: str) -> str:

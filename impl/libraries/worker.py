@@ -20,11 +20,13 @@ from __future__ import annotations
 import ast
 import dis
 import importlib.util
+import inspect
 import json
 import math
 import os
 import platform
 import queue
+import re
 import signal
 import sys
 import threading
@@ -90,6 +92,12 @@ def load_adapter(path: Path) -> tuple[str, list[Any]]:
     return str(module.LIBRARY), cases
 
 
+def skipped_groups() -> list[tuple[str, str]]:
+    """Return the groups of cases that the adapter left out, each with the reason."""
+    versions = sys.modules.get("dpassay.adapter.versions")
+    return list(getattr(versions, "SKIPPED", ()))  # a dpassay that is installed there may be an older release
+
+
 def installed_version(library: str) -> str | None:
     """Return the version of a distribution, None if it is not installed as one."""
     try:
@@ -99,9 +107,10 @@ def installed_version(library: str) -> str | None:
 
 
 class Adapter:
-    """Answers requests about the cases of an adapter."""
+    """Answers requests about the cases of an adapter, whose own files tell its mistakes from refusals."""
 
-    def __init__(self, cases: list[Any], recorder: Any = None) -> None:
+    def __init__(self, cases: list[Any], recorder: Any = None, own_files: set[str] | None = None) -> None:
+        self._own_files = own_files or set()
         self._cases = {case.name: case for case in cases}
         self._functions: Any = None
         self._recorder = recorder
@@ -159,7 +168,10 @@ class Adapter:
         if what == "audit":
             from dpassay.impl.libraries.audits import audits
 
-            return encode(audits(case.bound, request["scores"], request["numbers"], request["seed"]))
+            def is_mistake(error: Exception) -> bool:
+                return blame_for(error, self._own_files, self.refused_by(request))["is_own"]
+
+            return encode(audits(case.bound, request["scores"], request["numbers"], request["seed"], is_mistake))
         if what == "attempt":
             return encode(case.attempts[request["attempt"]]())
         raise ValueError(f"unknown request {what!r}")
@@ -182,19 +194,26 @@ _WRONG_CALLS = (
     "unexpected keyword argument",
     "required positional argument",
     "required keyword-only argument",
+    "missing a required argument",
+    "missing a required keyword-only argument",
+    "too many positional arguments",
+    "invalid keyword argument",
     "positional argument but",
     "positional arguments but",
     "takes no arguments",
     "is not callable",
 )
-"""Words by which Python refuses a call that does not fit the signature of a Python function."""
+"""Words by which Python, or `inspect.Signature.bind`, refuses a call that does not fit a signature."""
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence[str] = ()) -> bool:
     """Return whether an exception indicates a mistake in the adapter, not a refusal by the library.
 
-    It does if it would end the process, or if the line that raised it is in one of the adapter's own files, and it
-    is a name that does not exist or a call that does not fit a signature.
+    It does if it would end the process, or if it is a name that does not exist or a call that does not fit a
+    signature, and the line that raised it is in one of the adapter's own files, or in a function of the library that
+    only passes on what the adapter asks for: a decorated function, a class whose functions take any arguments, or a
+    module that looks up its names.
 
     Parameters
     ----------
@@ -207,9 +226,54 @@ def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence
     """
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return type(error).__name__ not in refused_by
-    if _own_instruction(error, own_files) is None or is_compiled_refusal(error, own_files, refused_by):
+    if _own_instruction(error, own_files) is None:
+        return _is_passed_on(error, own_files)
+    if is_compiled_refusal(error, own_files, refused_by):
         return False
     return isinstance(error, _BROKEN) or _is_wrong_call(error)
+
+
+def _is_passed_on(error: BaseException, own_files: set[str]) -> bool:
+    """Return whether the library raised about a name, or the arguments of a call, that the adapter wrote."""
+    frames = _frames_below(error, own_files)
+    if not frames:
+        return False
+    if isinstance(error, AttributeError):
+        return all(frame.f_code.co_name in {"__getattr__", "__getattribute__"} for frame in frames)
+    if not _is_wrong_call(error):
+        return False
+    unexpected = _UNEXPECTED.search(str(error))
+    if unexpected is not None:
+        return unexpected[1] in _any_keywords(frames[0])
+    return all(_passes_any_arguments(frame) for frame in frames)
+
+
+def _frames_below(error: BaseException, own_files: set[str]) -> list[types.FrameType]:
+    """Return the frames of the library that the last line of the adapter called; none if no such line is known."""
+    frames, is_below, place = list[types.FrameType](), False, error.__traceback__
+    while place is not None:
+        if place.tb_frame.f_code.co_filename in own_files:
+            frames, is_below = [], True
+        elif is_below:
+            frames.append(place.tb_frame)
+        place = place.tb_next
+    return frames
+
+
+def _any_keywords(frame: types.FrameType) -> dict[str, Any]:
+    """Return what a function got for its ``**`` parameter."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return {}
+    place = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    found = frame.f_locals.get(code.co_varnames[place])
+    return found if isinstance(found, dict) else {}
+
+
+def _passes_any_arguments(frame: types.FrameType) -> bool:
+    """Return whether a function takes any arguments, or is the one that compares them with a signature."""
+    both = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    return frame.f_code.co_flags & both == both or frame.f_code.co_filename == inspect.__file__
 
 
 def is_unasked(error: BaseException, own_files: set[str], refused_by: Sequence[str] = ()) -> bool:
@@ -366,7 +430,8 @@ def main(arguments: list[str]) -> int:
         recorder = _recorder_of(Path(arguments[0])) if "--record" in arguments else None
         library, cases = load_adapter(Path(arguments[0]))
         greeting |= {"library": library, "version": installed_version(library)}
-        adapter = Adapter(cases, recorder)
+        greeting["skipped"] = skipped_groups()
+        adapter = Adapter(cases, recorder, files_of(Path(arguments[0])))
     except BaseException as error:  # noqa: BLE001  # an import may do anything; the parent tells the user
         greeting["error"] = {"type": type(error).__name__, "message": str(error)[:2000]}
     replies.write(json.dumps({"greeting": greeting}) + "\n")

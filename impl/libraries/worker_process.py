@@ -88,7 +88,8 @@ class Worker:
     Attributes
     ----------
     greeting : dict
-        ``library``, ``version`` (None where it is not installed as a distribution), ``python``.
+        ``library``, ``version`` (None where it is not installed as a distribution), ``python``, and ``skipped``: the
+        groups of cases that the adapter left out, each with the reason.
     losses : list of str
         The reason of each loss of the worker.
     deadline : float

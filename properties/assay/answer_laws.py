@@ -31,8 +31,8 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
     inquiry, answered = Inquiry(answer, settings), 0
     rng = np.random.default_rng([settings.seed, 2])
     for arguments in points_of(question, domain_of(answer), rng, max(8, question.points // 2) * settings.depth):
-        if inquiry.is_over:
-            break
+        if inquiry.passes_over():
+            continue
         claimed = inquiry.ask(arguments)
         if claimed is None:
             continue

@@ -39,14 +39,14 @@ def agreement(inquiry: Inquiry, pairs: Iterable[tuple[Asked, Asked]], *, may_ref
     """
     compared = answered = 0
     for first, second in pairs:
-        if inquiry.is_over:
-            break
-        value = inquiry.ask(first.arguments, first.of)
-        if value is None or math.isnan(value):
-            continue  # other laws check that the answer is a number
+        if inquiry.passes_over():
+            continue
+        value = inquiry.number(first.arguments, first.of)
+        if value is None:
+            continue
         answered += 1
-        other = inquiry.ask(second.arguments, second.of)
-        if other is None or math.isnan(other):
+        other = inquiry.number(second.arguments, second.of)
+        if other is None:
             continue
         compared += 1
         if _differ(first, value, second, other):
@@ -58,11 +58,12 @@ def agreement(inquiry: Inquiry, pairs: Iterable[tuple[Asked, Asked]], *, may_ref
             return finding
     if may_refuse and answered and not compared and _only_refused(inquiry):
         return _refused(inquiry)
-    return inquiry.nothing_found(compared)
+    return inquiry.nothing_found(compared, may_refuse=may_refuse)
 
 
 def _only_refused(inquiry: Inquiry) -> bool:
-    return bool(inquiry.refusals or inquiry.unasked) and not inquiry.losses and not inquiry.mistakes
+    is_refused = bool(inquiry.refusals or inquiry.unasked)
+    return is_refused and not (inquiry.losses or inquiry.mistakes or inquiry.not_numbers)
 
 
 def _refused(inquiry: Inquiry) -> Finding:
@@ -104,8 +105,8 @@ def costs_nothing(inquiry: Inquiry, points: Iterable[dict[str, Any]], why: str) 
     """
     answered, most = 0, margin(inquiry.case, 0.0)
     for arguments in points:
-        if inquiry.is_over:
-            break
+        if inquiry.passes_over():
+            continue
         claimed = inquiry.ask(arguments)
         if claimed is None:
             continue
@@ -115,4 +116,4 @@ def costs_nothing(inquiry: Inquiry, points: Iterable[dict[str, Any]], why: str) 
             return finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail, certified=0.0)
     if answered == 0 and _only_refused(inquiry):
         return inquiry.control() or _refused(inquiry)
-    return inquiry.nothing_found(answered)
+    return inquiry.nothing_found(answered, may_refuse=True)

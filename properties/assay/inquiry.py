@@ -10,7 +10,7 @@ import numpy as np
 
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.finding import UNANSWERED, Finding, Settings, without_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
 from dpassay.registry import similar_words
@@ -22,6 +22,7 @@ __all__ = [
     "delta_error_of",
     "domain_of",
     "errors_of",
+    "falls_below",
     "finding_about",
     "is_vague",
     "looseness_of",
@@ -43,6 +44,10 @@ _MOST_LOSSES = 2
 _LEAST_NUMBERS = 3
 """Answers that a law compares at once at most: a slow library answers as many, unless its worker is given up."""
 
+_LEAST_ANSWERED = 0.25
+"""Part of the questions that a library must answer where it has no reason to refuse: good libraries refuse up to six
+tenths of the points inside a domain, because intervals of single arguments do not describe what they accept."""
+
 _CONTROLS = 8
 """Random valid points at which an accountant is asked, until an answer is informative."""
 
@@ -56,8 +61,11 @@ class Inquiry:
     refusals, losses, mistakes, unasked : list of str
         Questions that the library refused, that it did not answer in time, in which the code of the adapter raised by
         mistake, and that the adapter does not ask.
-    calls, numbers, informative : int
-        Number of questions to the case or related ones; number of numeric answers; number of those that say something.
+    not_numbers : list of tuple
+        Questions that were answered with NaN where a number is due: the function that was asked, and the arguments.
+    calls, numbers, informative, late : int
+        Number of questions to the case or related ones; number of numeric answers; number of those that say something;
+        number of points that were passed over because a limit was reached.
     """
 
     case: RemoteAnswer
@@ -66,9 +74,11 @@ class Inquiry:
     losses: list[str] = field(default_factory=list)
     mistakes: list[str] = field(default_factory=list)
     unasked: list[str] = field(default_factory=list)
+    not_numbers: list[tuple[RemoteAnswer, dict[str, Any]]] = field(default_factory=list)
     calls: int = 0
     numbers: int = 0
     informative: int = 0
+    late: int = 0
     _start: float = field(default_factory=time.monotonic)
 
     @property
@@ -76,6 +86,22 @@ class Inquiry:
         """True if a limit is reached; the time limit counts once there are answers to compare."""
         late = self.numbers >= _LEAST_NUMBERS and time.monotonic() - self._start > self.settings.seconds
         return late or self.calls >= self.settings.calls or len(self.losses) >= _MOST_LOSSES
+
+    def passes_over(self) -> bool:
+        """Return whether a limit is reached, and count the point that is not asked then."""
+        self.late += self.is_over
+        return self.is_over
+
+    def number(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:
+        """Return the answer to a question to which a number is due, as :meth:`ask` does.
+
+        NaN is noted as a wrong answer, and None is returned.
+        """
+        answer = self.ask(arguments, of)
+        if answer is None or not math.isnan(answer):
+            return answer
+        self.not_numbers.append((of or self.case, arguments))
+        return None
 
     def ask(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:
         """Return the answer, or None if there was none; `of` is the function to ask, by default the case."""
@@ -133,25 +159,64 @@ class Inquiry:
         words = f"{answered} points"
         words += f", {len(self.refusals)} refused" if self.refusals else ""
         words += f", {len(self.unasked)} not asked by the adapter" if self.unasked else ""
+        words += f", {self.late} not asked within the limits" if self.late else ""
         return words + (f", {len(self.losses)} without an answer in time" if self.losses else "")
 
-    def nothing_found(self, answered: int, detail: str = "") -> Finding:
-        """Return the finding for a series without a wrong answer; undecided without answers or with a lost one."""
+    def nothing_found(self, answered: int, detail: str = "", *, may_refuse: bool = False) -> Finding:
+        """Return the finding for a series in which no number is wrong.
+
+        It is undecided without answers, with a lost one, or if the library gives few numbers although it should.
+
+        Parameters
+        ----------
+        answered : int
+            Number of points that were compared.
+        detail : str
+            What else there is to tell of them.
+        may_refuse : bool
+            Whether the library may refuse these questions.
+        """
+        if self.not_numbers:
+            return self._no_number()
         words = self.summary(answered) + (f"; {detail}" if detail else "")
         if self.mistakes:
             return Finding(FindingKind.ERROR, f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
         silent = self.control() if not self.informative and not self.losses else None
         if silent is not None:
             return silent
-        if answered == 0:
-            first = (self.losses + self.refusals + self.unasked + ["no question lies inside the documented domain"])[0]
-            return Finding(FindingKind.UNDECIDED, f"no answer: {first}", calls=self.calls)
-        if self.losses:
-            return Finding(FindingKind.UNDECIDED, f"{words}: {self.losses[0]}", calls=self.calls, scope=Scope.POINTS)
+        why = self._why_undecided(words, answered, may_refuse=may_refuse)
+        if why is not None:
+            return Finding(FindingKind.UNDECIDED, why, calls=self.calls, scope=Scope.POINTS if answered else None)
         power = {"points": answered}
         return Finding(
             FindingKind.OK, words, evidence=Evidence.ENCLOSED, scope=Scope.POINTS, calls=self.calls, power=power
         )
+
+    def _why_undecided(self, words: str, answered: int, *, may_refuse: bool) -> str | None:
+        """Return why a series without a wrong number decides nothing, or None if it is a pass."""
+        raised = self.losses + self.refusals + self.unasked
+        if answered == 0:
+            return f"no answer: {[*raised, 'no question lies inside the documented domain'][0]}"
+        if self.losses:
+            return f"{words}: {self.losses[0]}"
+        if not may_refuse and self.numbers < _LEAST_ANSWERED * (self.numbers + len(raised)):
+            return f"most valid questions are not answered: {words}: {raised[0]}"
+        return None
+
+    def _no_number(self) -> Finding:
+        """Return the finding for answers of NaN, with what else was not answered."""
+        of, arguments = self.not_numbers[0]
+        whose = "" if of is self.case else f" by {of.name}"
+        unanswered = [*self.mistakes, *self.losses]
+        detail = f"{of.question}({words_of(arguments)}) = nan{whose}, but should be a number"
+        detail += f" ({len(self.not_numbers)} of {self.calls} answers)" + without_answer(unanswered, [])
+        about = Inquiry(of, self.settings, calls=self.calls)
+        finding = finding_about(FindingKind.WRONG_ANSWER, about, arguments, math.nan, detail)
+        assert finding.witness is not None
+        finding.witness[UNANSWERED] = unanswered
+        if of is not self.case:
+            finding.witness.update({"other": of.name, "other arguments": arguments})
+        return finding
 
 
 def promises_nothing(question: Question, claimed: float) -> bool:
@@ -266,6 +331,11 @@ def margin(case: RemoteAnswer, number: float) -> float:
     """
     relative, absolute = errors_of(case)
     return (MONOTONE_ALLOWANCE + relative) * abs(number) + absolute + looseness_of(case)
+
+
+def falls_below(value: float, least: float, slack: float) -> bool:
+    """Return whether a value lies below another one by more than the slack, which says nothing of infinite values."""
+    return value < least if math.isinf(least) else value < least - slack
 
 
 def related_to(case: RemoteAnswer, *questions: str) -> list[RemoteAnswer]:

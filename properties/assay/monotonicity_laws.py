@@ -11,6 +11,7 @@ from dpassay.properties.assay.inquiry import (
     Inquiry,
     delta_error_of,
     domain_of,
+    falls_below,
     finding_about,
     margin,
     required,
@@ -64,18 +65,17 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
     for base in points_of(question, domain_of(answer), rng, ladders):
         before: tuple[dict[str, Any], float] | None = None
         for value in _rungs(argument, domain_of(answer).get(name), rng):
-            if inquiry.is_over:
-                return inquiry.nothing_found(compared)
+            if inquiry.passes_over():
+                continue
             arguments = {**base, name: value}
-            claimed = inquiry.ask(arguments)
-            if claimed is None or math.isnan(claimed):
+            claimed = inquiry.number(arguments)
+            if claimed is None:
                 continue
             if before is not None:
                 compared += 1
                 smaller, larger = (before, (arguments, claimed))[:: 1 if argument.direction > 0 else -1]
-                if larger[1] < smaller[1] - margin(answer, smaller[1]) and _is_beyond_delta_error(
-                    inquiry, smaller[0], larger[1]
-                ):
+                is_short = falls_below(larger[1], smaller[1], margin(answer, smaller[1]))
+                if is_short and _is_beyond_delta_error(inquiry, smaller[0], larger[1]):
                     way = "decreases" if argument.direction > 0 else "increases"
                     asked = f"{question.name}({words_of(before[0])})"
                     detail = f"{asked} = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
@@ -99,7 +99,7 @@ def _is_beyond_delta_error(inquiry: Inquiry, arguments: dict[str, Any], larger: 
     if not error or "delta" not in arguments:
         return True
     least = inquiry.ask({**arguments, "delta": arguments["delta"] + 2 * error})
-    return least is not None and larger < least - margin(inquiry.case, least)
+    return least is not None and falls_below(larger, least, margin(inquiry.case, least))
 
 
 def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.random.Generator) -> list[float | int]:
@@ -152,10 +152,10 @@ def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
             points = [{**base, "order": order} for order in (middle - step, middle, middle + step)]
             if middle - step <= 1 or not all(inside(point, domain_of(answer)) for point in points):
                 continue
-            if inquiry.is_over:
-                return inquiry.nothing_found(compared)
-            asked = [(point, inquiry.ask(point)) for point in points]
-            known = [(point, value) for point, value in asked if value is not None and math.isfinite(value)]
+            if inquiry.passes_over():
+                continue
+            asked = [(point, inquiry.number(point)) for point in points]
+            known = [(point, value) for point, value in asked if value is not None]
             if len(known) < len(points):
                 continue
             compared += 1
@@ -170,7 +170,9 @@ def _above_the_chord(inquiry: Inquiry, known: list[tuple[dict[str, Any], float]]
     (before, low), (point, claimed), (after, high) = known
     left, middle, right = ((p["order"] - 1) * value for p, value in known)
     slack = [(p["order"] - 1) * margin(inquiry.case, value) for p, value in known]
-    if 2 * middle <= left + right + slack[0] + 2 * slack[1] + slack[2]:
+    if not (math.isfinite(left) and math.isfinite(right)):
+        return None  # the law `range` checks that no answer is below 0
+    if middle < math.inf and 2 * middle <= left + right + slack[0] + 2 * slack[1] + slack[2]:
         return None
     most = (left + right) / (2 * (point["order"] - 1))
     detail = (

@@ -107,15 +107,15 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
     ways, rng = _ways_back(answer, calibrates=calibrates), np.random.default_rng([settings.seed, 14])
     number = min(_CALIBRATIONS if calibrates else _POINTS, question.points) * settings.depth
     for arguments in points_of(question, domain_of(answer), rng, number):
-        if inquiry.is_over:
-            break
-        found = inquiry.ask(arguments)
+        if inquiry.passes_over():
+            continue
+        found = inquiry.number(arguments)
         if found is None or not 0 <= found < math.inf:
             continue
         for inverse, other in ways:
             back = inverse.asked_back(arguments, _on_the_safe_side(answer, question, found))
-            stated = inquiry.ask(back, other) if inside(back, domain_of(other)) else None
-            if stated is None or math.isnan(stated):
+            stated = inquiry.number(back, other) if inside(back, domain_of(other)) else None
+            if stated is None:
                 continue
             returned += 1
             level = arguments[inverse.level]

@@ -6,8 +6,12 @@ library.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from dpassay.impl.libraries.remote import RemoteCase, open_library
+from packaging.version import Version
+
+from dpassay.impl.libraries.registry import newest_locked
+from dpassay.impl.libraries.remote import BrokenCase, RemoteCase, open_library
 from dpassay.impl.libraries.worker_process import Worker
 
 __all__ = ["Session", "Target", "close_session", "open_session"]
@@ -55,12 +59,23 @@ def open_session(target: Target) -> Session:
     close_session()
     worker = target.worker()
     try:
-        cases = {case.name: case for case in open_library(worker)}
+        cases = {case.name: case for case in (*open_library(worker), *_not_built(target, worker))}
     except BaseException:
         worker.close()
         raise
     _sessions.append(Session(target, worker, cases))
     return _sessions[0]
+
+
+def _not_built(target: Target, worker: Worker) -> list[BrokenCase]:
+    """Return a broken case for each group of cases that an adapter left out, unless the version is an older one."""
+    newest, version = newest_locked(Path(target.adapter)), worker.greeting["version"]
+    if newest is not None and version is not None and Version(version) < Version(newest):
+        return []
+    return [
+        BrokenCase(worker, {"kind": "broken", "name": f"cases not built: {group}", "error": reason})
+        for group, reason in worker.greeting["skipped"]
+    ]
 
 
 def close_session() -> None:

@@ -21,6 +21,7 @@ from dpassay.properties.assay.inquiry import (
     delta_error_of,
     domain_of,
     errors_of,
+    falls_below,
     finding_about,
     is_vague,
     required,
@@ -95,15 +96,17 @@ def _compared_points(inquiry: Inquiry, question: Question) -> Iterator[_Compared
     case, rng = inquiry.case, np.random.default_rng([inquiry.settings.seed, 1])
     domain, tightest = domain_of(case), list[_Compared]()
     for arguments in points_of(question, domain, rng, question.points * inquiry.settings.depth):
-        if inquiry.is_over:
-            return
+        if inquiry.passes_over():
+            continue
         compared = _asked(inquiry, question, arguments)
         if compared is not None:
             tightest = sorted([*tightest, compared], key=lambda c: _safety(question, c))[:3]
             yield compared
     for _ in range(question.points * inquiry.settings.depth // 2):
-        if inquiry.is_over or not tightest:
+        if not tightest:
             return
+        if inquiry.passes_over():
+            continue
         base = tightest[int(rng.integers(len(tightest)))].arguments
         arguments = {a.name: a.nearby(base[a.name], rng) for a in question.arguments}
         if not all(low <= arguments[name] <= high for name, (low, high) in domain.items() if name in arguments):
@@ -123,10 +126,8 @@ def _safety(question: Question, compared: _Compared) -> float:
 
 
 def _asked(inquiry: Inquiry, question: Question, arguments: dict[str, Any]) -> _Compared | None:
-    claimed = inquiry.ask(arguments)
-    if claimed is None or math.isnan(claimed):
-        return None  # other laws check that the answer is a number
-    return _compare(inquiry.case, question, arguments, claimed)
+    claimed = inquiry.number(arguments)
+    return None if claimed is None else _compare(inquiry.case, question, arguments, claimed)
 
 
 def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
@@ -153,7 +154,12 @@ def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
             evidence=Evidence.ENCLOSED,
         )
     tightness = f"answer/truth {min(ratios):.6g} to {max(ratios):.6g}, median {median(ratios):.6g}" if ratios else ""
-    return inquiry.nothing_found(len(ratios), tightness)
+    return inquiry.nothing_found(len(ratios), _and_uncertified(tightness, inquiry.numbers - len(ratios)))
+
+
+def _and_uncertified(words: str, number: int) -> str:
+    told = f"{number} answers that are 0 or infinite, or have no certified value" if number else ""
+    return "; ".join(filter(None, (words, told)))
 
 
 def _shortfall(compared: _Compared) -> float:
@@ -181,7 +187,8 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
             continue
         known += 1
         slack = (EXACT_ALLOWANCE + relative) * far + absolute
-        wrong = compared.claimed > far + slack if question.safe == "above" else compared.claimed < far - slack
+        pair = (far, compared.claimed) if question.safe == "above" else (compared.claimed, far)
+        wrong = falls_below(*pair, slack)
         if wrong:
             asked = f"{question.name}({words_of(compared.arguments)})"
             detail = f"{asked} = {compared.claimed!r} is documented as exact, but the certified value is {far!r}"
@@ -194,7 +201,7 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
                 certified=far,
                 evidence=Evidence.ENCLOSED,
             )
-    return inquiry.nothing_found(known)
+    return inquiry.nothing_found(known, _and_uncertified("", inquiry.numbers - known))
 
 
 def _exactness_applies(case: RemoteCase) -> str | None:

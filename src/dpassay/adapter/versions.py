@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     Case = Mechanism | Family | Answer | Relations | Auditor | Nonsense
 
-__all__ = ["present_cases"]
+__all__ = ["SKIPPED", "present_cases"]
+
+SKIPPED: list[tuple[str, str]] = []
+"""Groups whose remaining cases were left out in this process, each with the reason."""
 
 
 def present_cases(
@@ -25,7 +28,8 @@ def present_cases(
 ) -> Iterator[Case]:
     """Yield the cases of all groups that this version of a library can build.
 
-    A group ends at the first case that an older version cannot build, with a line on standard error.
+    A group ends at the first case that an older version cannot build, with a line on standard error. An assay reports
+    such a group as undecided, unless the version is older than the newest one that is locked beside the adapter.
 
     Parameters
     ----------
@@ -46,4 +50,5 @@ def present_cases(
         try:
             yield from group()
         except lacking as error:
+            SKIPPED.append((group.__name__, f"{type(error).__name__}: {error}"))
             sys.stderr.write(f"skipped the remaining cases of {group.__name__}: {error}\n")

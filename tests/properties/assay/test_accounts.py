@@ -1,6 +1,8 @@
 """What belongs to one account, and how answers that must be the same are compared."""
 
+import itertools
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,8 +15,8 @@ from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteAnswer, open_library
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
-from dpassay.properties.assay.finding import Finding, Settings
-from dpassay.properties.assay.inquiry import Inquiry, margin, related_to
+from dpassay.properties.assay.finding import UNANSWERED, Finding, Settings
+from dpassay.properties.assay.inquiry import Inquiry, falls_below, margin, related_to
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import INVERSES, QUESTIONS, Inverse
 from dpassay.properties.assay.reference_values import truth_of
@@ -149,7 +151,7 @@ def test_answers_agree_up_to_what_the_library_says_of_them() -> None:
     assert compared(1.0, 1.01, relative_error=0.01) == "ok"
     assert compared(1.0, 1.01, looseness=0.01) == "ok"
     assert compared(1.0, 1.01, absolute_error=0.001) == "wrong answer"
-    assert compared(1.0, math.nan) == "undecided"
+    assert compared(1.0, math.nan) == compared(math.nan, 1.0) == "wrong answer"
     (case,) = opened(constant("a", "gaussian_epsilon", relative_error=0.25, absolute_error=1.0, looseness=2.0))
     assert margin(case, -8.0) == pytest.approx(5.0, rel=1e-5)
 
@@ -268,6 +270,108 @@ def test_only_a_number_below_the_normal_ones_of_float64_may_be_0(least: float, f
     domain = {"sigma": (50.0, 52.0), "epsilon": (0.7, 0.74), "count": (1, 1)}
     told = check("soundness", Answer("delta", "gaussian_delta", delta, domain=domain))
     assert told.kind == found, told
+
+
+# --- answers that are no numbers, infinite ones, and none at all -------------------------------------------------
+
+
+def renyi(order: float, sigma: float = 1.0, **_: Any) -> float:
+    return order / (2 * sigma**2)
+
+
+NO_NUMBERS: dict[str, Callable[[], list[Answer]]] = {
+    "soundness": lambda: [Answer("a", "gaussian_renyi", nan_where(lambda sigma, order: order > 20, renyi))],
+    "exactness": lambda: [
+        Answer("a", "gaussian_renyi", nan_where(lambda sigma, order: order > 20, renyi), claims_exact=True)
+    ],
+    "monotone_in_order": lambda: [Answer("a", "gaussian_renyi", nan_where(lambda sigma, order: order > 20, renyi))],
+    "convex_in_order": lambda: [Answer("a", "gaussian_renyi", nan_where(lambda sigma, order: order > 20, renyi))],
+    "epsilon_and_delta_agree": lambda: [
+        constant("a, epsilon", "gaussian_epsilon", 0.5),
+        constant("a, delta", "gaussian_delta", math.nan),
+    ],
+}
+
+
+def nan_where(lacks: Callable[..., bool], compute: Callable[..., float]) -> Callable[..., float]:
+    return lambda **arguments: math.nan if lacks(**arguments) else compute(**arguments)
+
+
+@pytest.mark.parametrize("law", NO_NUMBERS)
+def test_nan_is_no_answer_and_no_refusal(law: str) -> None:
+    found = check(law, *NO_NUMBERS[law]())
+    assert found.kind is FindingKind.WRONG_ANSWER
+    assert "= nan" in found.detail
+    assert found.claimed is not None
+    assert math.isnan(found.claimed)
+    assert found.witness is not None
+    assert found.witness[UNANSWERED] == []
+
+
+def test_an_unsound_number_is_told_before_nan() -> None:
+    unsound = Answer("a", "gaussian_renyi", nan_where(lambda sigma, order: order > 20, lambda **a: 0.9 * renyi(**a)))
+    assert check("soundness", unsound).kind is FindingKind.UNSOUND_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("infinite", "found"),
+    [
+        (lambda order: order > 20, "ok"),  # it overflows, and stays there
+        (lambda order: order < 20, "wrong answer"),
+    ],
+)
+def test_what_is_infinite_may_not_fall_to_a_finite_number(infinite: Callable[[float], bool], found: str) -> None:
+    answer = Answer("a", "gaussian_renyi", lambda sigma, order: math.inf if infinite(order) else renyi(order, sigma))
+    assert check("monotone_in_order", answer).kind == found
+
+
+@pytest.mark.parametrize(
+    ("infinite", "found"),
+    [
+        (lambda order: order > 20, "ok"),
+        (lambda order: order == round(order), "wrong answer"),
+    ],
+)
+def test_between_finite_divergences_none_is_infinite(infinite: Callable[[float], bool], found: str) -> None:
+    answer = Answer("a", "gaussian_renyi", lambda sigma, order: math.inf if infinite(order) else renyi(order, sigma))
+    assert check("convex_in_order", answer).kind == found
+
+
+def test_a_number_that_is_exact_is_infinite_where_it_must_be() -> None:
+    assert falls_below(1.0, math.inf, math.inf)
+    assert not falls_below(math.inf, math.inf, math.inf)
+    assert falls_below(1.0, 2.0, 0.5)
+    assert not falls_below(1.0, 2.0, 1.0)
+
+
+@pytest.mark.parametrize(("every", "found"), [(1, "ok"), (3, "ok"), (8, "undecided")])
+def test_a_library_that_refuses_most_of_its_domain_is_not_passed(every: int, found: str) -> None:
+    questions = itertools.count()
+
+    def compute(sigma: float, order: float) -> float:
+        if next(questions) % every:
+            raise Refused("not today")
+        return renyi(order, sigma)
+
+    told = check("soundness", Answer("a", "gaussian_renyi", compute))
+    assert told.kind == found, told.detail
+    if found == "undecided":
+        assert told.detail.startswith("most valid questions are not answered: ")
+        assert told.detail.endswith("Refused: not today")
+
+
+def test_what_was_not_asked_is_told() -> None:
+    (case,) = opened(constant("a", "gaussian_renyi", math.pi))
+    for name in ("range", "monotone_in_order", "convex_in_order"):
+        (law,) = (each for each in ACCOUNTANT_LAWS if each.name == name)
+        told = law.check(case, replace(SETTINGS, calls=3))
+        assert re.search(r"[1-9]\d* not asked within the limits", told.detail), told.detail
+        assert "within the limits" not in law.check(case, SETTINGS).detail
+
+
+def test_answers_without_a_certified_value_are_counted() -> None:
+    told = check("soundness", Answer("a", "gaussian_renyi", lambda sigma, order: math.inf if order > 4 else 1e9))
+    assert re.search(r"[1-9]\d* answers that are 0 or infinite, or have no certified value$", told.detail), told.detail
 
 
 # --- errors in delta --------------------------------------------------------------------------------------------

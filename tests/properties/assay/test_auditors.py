@@ -132,6 +132,22 @@ def test_a_mistake_of_the_adapter_is_no_finding_about_the_library() -> None:
         assert finding(lambda *_: missing, law).kind is FindingKind.ERROR  # type: ignore[name-defined]  # noqa: F821
 
 
+def test_a_mistake_of_the_adapter_at_some_scores_is_no_refusal() -> None:
+    def on_many(members: Array, others: Array, significance: float, delta: float) -> float:
+        return missing if delta > 0 else 0.0  # type: ignore[name-defined]  # noqa: F821
+
+    calls = [0]
+
+    def every_other(members: Array, others: Array, significance: float, delta: float) -> float:
+        calls[0] += 1
+        return missing if calls[0] % 2 else at_threshold(members, others, significance, delta)  # type: ignore[name-defined]  # noqa: F821
+
+    for bound in (on_many, every_other):
+        found = finding(bound)
+        assert found.kind is FindingKind.ERROR
+        assert "name 'missing' is not defined" in found.detail
+
+
 def test_a_library_that_refuses_valid_scores_is_found() -> None:
     def refused(members: Array, others: Array, significance: float, delta: float) -> float:
         return float(__import__("statistics").mean([]))

@@ -77,6 +77,33 @@ def test_what_is_planted_is_found(some: Target, laws: list[Law]) -> None:
     assert leaky.finding.calls == 900  # as the adapter says
 
 
+@pytest.mark.parametrize(
+    ("locked", "told"),
+    [((), True), (("1.0",), True), (("1.0", "999.0"), False)],  # numpy is newer, or older, than what is locked
+)
+def test_cases_that_are_not_built_are_reported(
+    fake: Target, laws: list[Law], tmp_path: Path, locked: tuple[str, ...], told: bool
+) -> None:
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        "from dpassay.adapter import Nonsense, present_cases\n"
+        "LIBRARY = 'numpy'\n"
+        "def old():\n    yield Nonsense('first', {'int of a word': lambda: int('word')}, refused_by=('ValueError',))\n"
+        "def new():\n    yield from ()\n    raise AttributeError('no such function')\n"
+        "CASES = list(present_cases(new, old))\n"
+    )
+    (tmp_path / "locks").mkdir()
+    for version in locked:
+        (tmp_path / "locks" / f"{version}.txt").touch()
+    plan = make_plan(replace(fake, adapter=str(adapter)), laws, calls=100)
+    lines = assess(plan, list(run_plan(plan)), [])
+    reported = [line for line in lines if line.mechanism == "cases not built: new" and not line.as_expected]
+    assert [(line.finding.kind, line.finding.detail) for line in reported] == (
+        [(FindingKind.UNDECIDED, "AttributeError: no such function")] if told else []
+    )
+    assert any(line.mechanism == "first" and line.finding.kind is FindingKind.OK for line in lines)
+
+
 def test_processes_change_nothing(some: Target, laws: list[Law]) -> None:
     plan = make_plan(some, laws, calls=400)
     one, two = (list(run_plan(plan, jobs=jobs)) for jobs in (1, 2))
