@@ -129,11 +129,9 @@ def _of_gap(
             found.evaluations,
             witness,
         )
-    confirmed, drawn = confirm_on_pair(case, settings, found.pair, detail, witness)
-    if confirmed is not None:
-        return confirmed
-    calls = found.evaluations + drawn
-    return Finding(FindingKind.WRONG_ANSWER, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
+    kind, calls = FindingKind.WRONG_ANSWER, found.evaluations
+    suspected = Finding(kind, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
+    return confirm_on_pair(case, settings, found.pair, suspected)
 
 
 def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None:
