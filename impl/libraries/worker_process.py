@@ -90,8 +90,8 @@ class Worker:
     greeting : dict
         ``library``, ``version`` (None where it is not installed as a distribution), ``python``, and ``skipped``: the
         groups of cases that the adapter left out, each with the reason.
-    losses : list of str
-        The reason of each loss of the worker.
+    losses, late_losses : list of str
+        The reason of each loss of the worker; those of them that the deadline alone caused.
     deadline : float
         On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
         raise `WorkerLostError` without being sent.
@@ -120,6 +120,7 @@ class Worker:
         self._next_id = 0
         self.greeting: dict[str, Any] = {}
         self.losses: list[str] = []
+        self.late_losses: list[str] = []
         self.deadline = math.inf
 
     def __enter__(self) -> Self:
@@ -155,13 +156,15 @@ class Worker:
             self._start()
         assert self._process is not None
         self._next_id += 1
+        patience = min(self._timeout, max(self.deadline - time.monotonic(), _LEAST_PATIENCE))
         try:
-            patience = min(self._timeout, max(self.deadline - time.monotonic(), _LEAST_PATIENCE))
             reply = self._process.exchange({"id": self._next_id, "do": do, **fields}, patience)
         except _LostError as error:
             about = f" ({fields['case']})" if "case" in fields else ""
             reason = f"the worker {error} during {do}{about}"
             self.losses.append(reason)
+            if isinstance(error, _NoAnswerError) and patience < self._timeout:
+                self.late_losses.append(reason)
             self.close()
             raise WorkerLostError(reason) from None
         except BaseException:  # interrupted between request and reply: the next reply would be the wrong one
@@ -226,6 +229,10 @@ class _LostError(Exception):
     """A lost process; the message is the predicate of a sentence about it."""
 
 
+class _NoAnswerError(_LostError):
+    """A process that did not answer in time."""
+
+
 class _Process:
     """A process with a JSON-lines protocol, read by threads so that reading can time out."""
 
@@ -277,7 +284,7 @@ class _Process:
         try:
             line = self._replies.get(timeout=timeout)
         except queue.Empty:
-            raise _LostError(f"did not answer within {timeout:.3g} s") from None
+            raise _NoAnswerError(f"did not answer within {timeout:.3g} s") from None
         if line is None:
             raise _LostError(self._ending())
         try:

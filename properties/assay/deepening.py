@@ -16,11 +16,15 @@ The time of a check grows in every round, so that its gain for each second falls
 by their gains, however fast each of them is. A check at which a failure is expected that has not appeared comes first.
 
 The level of a check is divided between its rounds: half for the first, a quarter for the second, and so on.
+
+What any round observed stays: a fault, a check that raised, a lost worker. A later pass replaces only what more calls
+may decide, and such a result replaces no pass.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, weakness_of
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, seed_of
@@ -165,6 +169,8 @@ def may_gain(one: CheckState) -> bool:
 def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> CheckState:
     """Return the state of a check after a further round: its fault, or the more powerful of two passes.
 
+    What was observed in any round stays: a fault, and what is undecided for a lasting reason, with its round.
+
     Parameters
     ----------
     before : CheckState
@@ -175,20 +181,40 @@ def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> C
         Of the round.
     """
     seconds, losses = before.result.seconds + after.seconds, before.result.losses + after.losses
-    replaces = _says_more(before.result.finding, after.finding, is_first=before.depth == 0)
-    finding = after.finding if replaces else before.result.finding
+    earlier = before.result.finding if before.number else _in_its_round(before.result.finding, 0)
+    later = _in_its_round(after.finding, number)
+    replaces = _says_more(earlier, later, is_first=before.depth == 0)
+    finding, other = (later, earlier) if replaces else (earlier, later)
+    if _weight(finding) and _weight(other) and (replaces or after.finding.detail not in finding.detail):
+        finding = replace(finding, detail=f"{finding.detail}; {other.detail}")
     calls = before.result.finding.calls + after.finding.calls
     told = replace(finding, calls=calls) if finding.kind is FindingKind.OK else finding
     result = CheckResult(before.check, told, seconds, losses)
     return CheckState(result, number, depth)
 
 
+def _weight(finding: Finding) -> int:
+    """Return the weight of what was observed: a fault of the library, an error, a lasting reason, or nothing."""
+    if finding.kind is FindingKind.ERROR:
+        return 2
+    if finding.kind in OPEN or finding.kind in FINE:
+        return int(finding.is_lasting)
+    return 3
+
+
+def _in_its_round(finding: Finding, number: int) -> Finding:
+    """Return a finding, with its round if it stays."""
+    return replace(finding, detail=f"in round {number + 1}: {finding.detail}") if _weight(finding) else finding
+
+
 def _says_more(before: Finding, after: Finding, *, is_first: bool) -> bool:
-    """Return whether the finding of a deeper round replaces the one before; what is not decided does not.
+    """Return whether the finding of a deeper round replaces the one before; what more calls may decide does not.
 
     The least depth leaves open what the whole one may find void, and a pass on one pair is worth less than another.
     """
-    if is_first and before.kind is FindingKind.NOT_RUN and after.kind is FindingKind.UNDECIDED:
+    if _weight(before) or _weight(after):
+        return _weight(after) > _weight(before)
+    if before.kind is FindingKind.NOT_RUN and after.kind is FindingKind.UNDECIDED and (is_first or not after.is_weak):
         return True
     if after.kind in OPEN or after.kind is FindingKind.NOT_APPLICABLE:
         return False

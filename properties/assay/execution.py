@@ -12,12 +12,15 @@ from types import FrameType
 
 import joblib
 
+from dpassay.mechanism import SamplerLostError
+from dpassay.properties.assay.deepening import OPEN
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, at_least_depth
 from dpassay.properties.assay.session import Target, close_session, open_session
 from dpassay.properties.assay.time_limits import Budget, Pace
+from dpassay.spec.ball import UndecidedError
 
 __all__ = ["NOT_STARTED", "run_check", "run_checks", "too_short"]
 
@@ -131,7 +134,8 @@ def _run_elsewhere(
                 yield result
     except BrokenExecutor as error:
         why = f"a process of dpassay ended without an answer: {type(error).__name__}"
-        yield from (CheckResult(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
+        lost = Finding(FindingKind.UNDECIDED, why, is_lasting=True)
+        yield from (CheckResult(check, lost) for check in checks[done:])
 
 
 def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Sequence[Check]]:
@@ -141,32 +145,59 @@ def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Seque
 
 
 def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
-    """Run one check in this process, with its open worker."""
+    """Run one check in this process, with its open worker.
+
+    A check that raises is an error, and one that loses the worker is undecided, however short the time was: only what
+    the end of the time itself stopped was not run.
+    """
     left = limits.left(check.law)
     if left <= 0:
         return CheckResult(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
     began = time.perf_counter()
     losses: tuple[str, ...] = ()
-    is_shallow = False
+    late: tuple[str, ...] = ()
+    is_asked = is_shallow = False
     try:
         session = open_session(target)
         began = time.perf_counter()
         patience = max(_PATIENCE * left, _LEAST_PATIENCE)
+        is_asked = True
         session.worker.deadline = time.monotonic() + min(patience, limits.deadline - time.time() + _GRACE)
-        lost_before = len(session.worker.losses)
+        lost_before, late_before = len(session.worker.losses), len(session.worker.late_losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
             is_shallow = check.settings.is_least and finding.calls > 0  # a mistake in the adapter draws nothing
         finally:
             losses = tuple(session.worker.losses[lost_before:])
+            late = tuple(session.worker.late_losses[late_before:])
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
-        finding = Finding(
-            FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
-        )
+        finding = _of_exception(error, losses, is_asked=is_asked)
     end = time.perf_counter()
-    is_cut = time.time() >= limits.deadline or ((end - began >= left or is_shallow) and not losses)
-    is_open = finding.kind is FindingKind.UNDECIDED  # what it leaves undecided was not run at its depth
+    is_over = time.time() >= limits.deadline
+    if len(losses) > len(late):
+        finding = _with_losses(finding, losses)
+    is_cut = is_over or ((end - began >= left or is_shallow) and not losses)
+    is_open = finding.kind is FindingKind.UNDECIDED and not finding.is_lasting  # it was not run at its depth
     return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - began, losses)
+
+
+def _of_exception(error: Exception, losses: Sequence[str], *, is_asked: bool) -> Finding:
+    """Return the finding of a check that raised: an error, unless nothing was observed or no bound was decided."""
+    if losses:
+        return Finding(FindingKind.UNDECIDED, losses[-1])
+    told = f"the check raised {type(error).__name__}: {error}"
+    if not isinstance(error, SamplerLostError | UndecidedError):
+        return Finding(FindingKind.ERROR, told)
+    is_late = is_asked and isinstance(error, SamplerLostError)  # no worker was lost: it was not asked any more
+    return Finding(FindingKind.UNDECIDED, told, is_lasting=not is_late)
+
+
+def _with_losses(finding: Finding, losses: Sequence[str]) -> Finding:
+    """Return the finding of a check that lost the worker: without a fault it is undecided, and no pass."""
+    if finding.kind not in FINE | OPEN:
+        return finding
+    told = finding.detail if losses[-1] in finding.detail else f"{losses[-1]}; otherwise: {finding.detail}"
+    return replace(finding, kind=FindingKind.UNDECIDED, detail=told, is_weak=False, is_lasting=True)
 
 
 def too_short(finding: Finding) -> Finding:

@@ -3,9 +3,9 @@
 *violation*: the certified privacy loss of a mechanism exceeds the claim of the library. *unsound number*: an
 accountant, calibrator or converter states less than the certified value. *wrong answer*: the result is private but
 not what the library documents, or an invalid argument is accepted silently. *error*: a mistake in the adapter, so that
-the library was not tested. *ok*: no fault found, with the power of the check. *undecided* and *not applicable*: no
-result. *not run*: no result either, because the time of the run did not allow the check, or not at the depth that it
-needs. Violations, unsound numbers and wrong answers are always certified.
+the library was not tested, or a check that raised. *ok*: no fault found, with the power of the check. *undecided* and
+*not applicable*: no result. *not run*: no result either, because the time of the run did not allow the check, or not
+at the depth that it needs. Violations, unsound numbers and wrong answers are always certified.
 """
 
 import math
@@ -104,6 +104,9 @@ class Finding:
         distortion of a distribution, or the number of decided points (``points``, at least 1).
     is_weak : bool
         Whether the finding is undecided only because the test had too few calls: more of them may decide it.
+    is_lasting : bool
+        Whether the finding is undecided by something that was observed, which no later pass cures: the library ended
+        or blocked its process, a check was refused, or outcomes repeat.
     """
 
     kind: FindingKind
@@ -117,6 +120,7 @@ class Finding:
     witness: dict[str, Any] | None = None
     power: Mapping[str, Any] | None = None
     is_weak: bool = False
+    is_lasting: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in list(FindingKind):
@@ -124,6 +128,8 @@ class Finding:
         object.__setattr__(self, "kind", FindingKind(self.kind))
         if self.is_weak and self.kind not in {FindingKind.UNDECIDED, FindingKind.NOT_RUN}:
             raise UsageError(f"is_weak must be False where a test has a result, got {self.kind} ({self.detail})")
+        if self.is_lasting and (self.is_weak or self.kind is not FindingKind.UNDECIDED):
+            raise UsageError(f"is_lasting must be False for what may be decided, got {self.kind} ({self.detail})")
         if self.kind is FindingKind.OK and (not self.power or self.power.get("points") == 0):
             raise UsageError(
                 f"power must state the detectable violation of an ok finding, got {self.power!r} ({self.detail})"

@@ -4,7 +4,9 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from dpassay.arguments import UsageError
 from dpassay.claims import BoundedRange, Claim, PureDP
@@ -19,6 +21,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.reproduction import reproduction
 from dpassay.properties.hunting.idle import EveryCallRaisesError
 from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.properties.outcomes.calls import CallFailedError, call
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
 from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.notions.base import ALLOWANCE, allowed, find_notion
@@ -36,6 +39,11 @@ __all__ = [
 ]
 
 Check = Callable[[RemoteMechanism, Settings], Finding]
+
+Array = NDArray[np.float64]
+
+_ASKED_PAIRS = 4
+"""Pairs whose inputs are asked once each, where every call on another pair raises."""
 
 BITS = 128
 """Working precision of certified numbers, bits."""
@@ -92,15 +100,44 @@ def mechanism_law(
             return _with_call(case, check(case, settings))
         except SamplerLostError as error:
             return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case))
-        except EveryCallRaisesError as error:  # where one pair is looked at, others may return
-            kind = FindingKind.NOT_RUN if settings.is_least else FindingKind.ERROR
-            return Finding(kind, str(error), claim=claim_in_words(case))
+        except EveryCallRaisesError as error:
+            return _of_raising(case, settings, str(error))
         except (WorkerError, UnreadableLawError) as error:
             return Finding(FindingKind.ERROR, str(error), claim=claim_in_words(case))
         except UsageError as error:
-            return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
+            is_lost = isinstance(error.__cause__, SamplerLostError)  # the run knows whether the time was over
+            detail, words = f"{type(error).__name__}: {error}", claim_in_words(case)
+            return Finding(FindingKind.UNDECIDED, detail, words, is_lasting=not is_lost)
 
     return Law(name, sentence, applies, check_case, sampled=sampled, turn=turn)
+
+
+def _of_raising(case: RemoteMechanism, settings: Settings, detail: str) -> Finding:
+    """Return the finding that every call raises: an error, unless one pair only was looked at and others return.
+
+    The whole depth, for which there was no time yet, looks at those.
+    """
+    words = claim_in_words(case)
+    try:
+        returns = settings.is_least and _returns_elsewhere(case, settings.seed)
+    except SamplerLostError as error:
+        return Finding(FindingKind.UNDECIDED, f"{detail}; on another input {error}", words)
+    if returns:
+        return Finding(FindingKind.NOT_RUN, f"on the only pair of the least depth: {detail}", words)
+    return Finding(FindingKind.ERROR, detail, words)
+
+
+def _returns_elsewhere(case: RemoteMechanism, seed: int) -> bool:
+    """Return whether a call returns on an input of some designed pairs."""
+    pairs = adversarial_pairs(case.neighbours, seed=seed, limit=_ASKED_PAIRS)
+    return any(_returns(case, data, seed) for pair in pairs for data in pair)
+
+
+def _returns(case: RemoteMechanism, data: Array, seed: int) -> bool:
+    try:
+        return call(case.sample, data, 1, np.random.default_rng(seed)).failures == 0
+    except CallFailedError:
+        return False
 
 
 def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,8 @@ from dpassay.properties.assay.mechanism_cases import (
     mechanism_law,
     moves,
 )
-from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
+from dpassay.properties.assay.privacy_laws import confirm_on_pairs
 from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
-from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.batch import Outcomes
@@ -125,11 +123,7 @@ def _or_violation(case: RemoteMechanism, settings: Settings, wrong: Finding) -> 
     if not settings.confirms or not has_pairs(case.neighbours):
         return wrong
     pairs = adversarial_pairs(case.neighbours, seed=settings.seed, limit=_HUNTED_PAIRS)
-    result = run_hunt(case, settings, pairs, questions=Questions.VALUES)
-    if result.verdict is not HuntVerdict.VIOLATED:
-        return replace(wrong, calls=wrong.calls + result.calls)
-    found = finding_of_hunt(case, settings, result)
-    return replace(found, detail=f"{wrong.detail}; {found.detail}", calls=wrong.calls + result.calls)
+    return confirm_on_pairs(case, settings, pairs, wrong)
 
 
 def _fit_inputs(case: RemoteMechanism, seed: int) -> list[Array]:

@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.mechanism import SamplerLostError
 from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
 from dpassay.properties.assay.sufficiency import LEAST_CALLS, sufficient_calls
+from dpassay.properties.drawing.call_guard import NOT_FRESH
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.formatting import figures_words
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
-from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions, StopReason
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
@@ -31,7 +34,7 @@ from dpassay.properties.outcomes.calls import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["PRIVACY_LAWS", "confirm_on_pair", "finding_of_hunt", "run_hunt"]
+__all__ = ["PRIVACY_LAWS", "confirm_on_pair", "confirm_on_pairs", "finding_of_hunt", "run_hunt"]
 
 Array = NDArray[np.float64]
 
@@ -40,6 +43,9 @@ MOST_COORDINATES = 20
 
 _DESIGNED = 2 / 3
 """Part of the pairs that is designed; the others lie at the boundary of the domain."""
+
+_HABITS = frozenset(habit.value for habit in NOT_FRESH)
+"""Notes on outcomes that are not drawn anew: a target that was seen to repeat its outcomes has no later verdict."""
 
 _LOOKED_AT = 4
 """Designed pairs beside those that move one coordinate. A hunt on one pair takes that of them whose sum moves most:
@@ -141,9 +147,15 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
     doubt = _doubt(result, settings)
     if doubt is not None:
         # without a power nothing was tested, and no number of calls would change that
-        is_weak, words = result.power is not None and result.power.is_weak, claim_in_words(case)
-        kind = FindingKind.UNDECIDED
-        return Finding(kind, f"{doubt}{note}", words, claimed, calls=result.calls, is_weak=is_weak)
+        return Finding(
+            FindingKind.UNDECIDED,
+            f"{doubt}{note}",
+            claim_in_words(case),
+            claimed,
+            calls=result.calls,
+            is_weak=result.power is not None and result.power.is_weak,
+            is_lasting=result.stopped is StopReason.CALL_TIMEOUT or bool(_HABITS & set(result.notes)),
+        )
     assert result.power is not None
     measured = result.power
     if settings.is_least:  # a violation on another pair would not have been seen
@@ -164,10 +176,10 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
     )
 
 
-def confirm_on_pair(
-    case: RemoteMechanism, settings: Settings, pair: Pair, detail: str, witness: Mapping[str, Any]
-) -> tuple[Finding | None, int]:
-    """Return a violation if samples on a pair refute the claim, else None; and the number of calls.
+def confirm_on_pairs(case: RemoteMechanism, settings: Settings, pairs: list[Pair], suspected: Finding) -> Finding:
+    """Return a violation if samples on some pairs refute the claim, else the suspected finding.
+
+    Where the samples test nothing, it says why: a library that raises or ends its process hides no suspicion.
 
     Parameters
     ----------
@@ -175,18 +187,34 @@ def confirm_on_pair(
         The mechanism.
     settings : Settings
         Level, seed and limits.
+    pairs : list of pairs
+        Neighbouring inputs.
+    suspected : Finding
+        What another law has found.
+    """
+    try:
+        result = run_hunt(case, settings, pairs, questions=Questions.VALUES)
+    except (SamplerLostError, UsageError) as error:
+        return replace(suspected, detail=f"{suspected.detail}; no samples confirm it: {error}")
+    calls = suspected.calls + result.calls
+    if result.verdict is HuntVerdict.VIOLATED:
+        finding = finding_of_hunt(case, settings, result)
+        return replace(finding, detail=f"{suspected.detail}; {finding.detail}", calls=calls)
+    why = f"; no samples confirm it: {'; '.join(result.notes)}" if result.is_void else ""
+    return replace(suspected, detail=f"{suspected.detail}{why}", calls=calls)
+
+
+def confirm_on_pair(case: RemoteMechanism, settings: Settings, pair: Pair, suspected: Finding) -> Finding:
+    """Return a violation if samples on a pair refute the claim, else the suspected finding; its witness stays.
+
+    Parameters
+    ----------
+    case, settings, suspected
+        As for `confirm_on_pairs`.
     pair : pair of arrays
         Neighbouring inputs that another law suspects.
-    detail : str
-        The suspicion, in words.
-    witness : mapping
-        Witness of the finding.
     """
-    result = run_hunt(case, settings, [pair], questions=Questions.VALUES)
-    if result.verdict is not HuntVerdict.VIOLATED:
-        return None, result.calls
-    finding = finding_of_hunt(case, settings, result)
-    return replace(finding, detail=f"{detail}; {finding.detail}", witness=dict(witness)), result.calls
+    return replace(confirm_on_pairs(case, settings, [pair], suspected), witness=suspected.witness)
 
 
 def _doubt(result: HuntResult, settings: Settings) -> str | None:
@@ -253,7 +281,8 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
         if ends[-1].kind is FindingKind.VIOLATION:
             return ends[-1]
     calls = sum(end.calls for end in ends)
-    undecided = sorted((end for end in ends if end.kind is FindingKind.UNDECIDED), key=lambda end: end.is_weak)
+    undecided = [end for end in ends if end.kind is FindingKind.UNDECIDED]
+    undecided.sort(key=lambda end: (end.is_weak, not end.is_lasting))
     if undecided:  # first what more calls do not decide
         return replace(undecided[0], calls=calls)
     detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"

@@ -347,8 +347,7 @@ def _finding(case: RemoteMechanism, settings: Settings, worst: _Suspicion, calls
     )
     if not settings.confirms:
         return unconfirmed
-    confirmed, drawn = confirm_on_pair(case, settings, worst.pair, worst.words(), witness)
-    return replace(confirmed or unconfirmed, calls=calls + drawn)
+    return confirm_on_pair(case, settings, worst.pair, unconfirmed)
 
 
 def _certified(case: RemoteMechanism, worst: _Suspicion) -> tuple[float, float] | None:

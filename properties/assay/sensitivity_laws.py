@@ -164,15 +164,14 @@ def _of_breach(case: RemoteMechanism, settings: Settings, found: WidestGap, brea
     if any(loss is not None for loss in losses):
         loss = max(loss for loss in losses if loss is not None)
         return _violation(case, found, detail, loss, witness)
-    confirmed, drawn = confirm_on_pair(case, settings, breach.pair, detail, witness)
-    calls = found.evaluations + drawn
-    if confirmed is not None:
-        return confirmed
+    calls = found.evaluations
     if breach.is_value:
         kind, evidence, scope = FindingKind.WRONG_ANSWER, Evidence.EXACT, Scope.POINTS
-        return Finding(kind, detail, None, stated, math.inf, evidence, scope, calls, witness)
-    words = f"{detail}; samples show no difference ({_count(found)})"
-    return Finding(FindingKind.UNDECIDED, words, claim_in_words(case), stated, calls=calls)
+        suspected = Finding(kind, detail, None, stated, math.inf, evidence, scope, calls, witness)
+    else:
+        words = f"{detail}, which samples do not show ({_count(found)})"
+        suspected = Finding(FindingKind.UNDECIDED, words, claim_in_words(case), stated, calls=calls, witness=witness)
+    return confirm_on_pair(case, settings, breach.pair, suspected)
 
 
 def _violation(
@@ -206,11 +205,9 @@ def _of_gap(
     loss = _loss_of_gap(case, left, gap)
     if loss is not None and is_deterministic:
         return _violation(case, found, detail, loss, witness)
-    confirmed, drawn = confirm_on_pair(case, settings, found.pair, detail, witness)
-    if confirmed is not None:
-        return confirmed
-    calls = found.evaluations + drawn
-    return Finding(FindingKind.WRONG_ANSWER, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
+    kind, calls = FindingKind.WRONG_ANSWER, found.evaluations
+    suspected = Finding(kind, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
+    return confirm_on_pair(case, settings, found.pair, suspected)
 
 
 def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None:

@@ -171,7 +171,7 @@ def assay(
     if interrupted:
         return INTERRUPTED
     _print_changes(runs, is_table=form == "table")
-    return _status_of([line for lines in runs for line in lines])
+    return max(map(_status_of, runs))
 
 
 def _print_coverage(library: "Library", targets: Sequence["Target"], *, as_json: bool) -> None:
@@ -261,10 +261,12 @@ def _relative(path: Path) -> str:
 
 
 def _status_of(lines: Sequence["Assessment"]) -> int:
-    """Return the exit status; an error in the adapter counts as wrong usage, and a run that ran nothing fails."""
+    """Return the exit status of a run of one version.
+
+    An error in the adapter counts as wrong usage. A run fails if it ran nothing, or if nothing applied.
+    """
     unexpected = [line for line in lines if not line.as_expected]
-    applied = {line.finding.kind for line in lines} - {FindingKind.NOT_APPLICABLE}
-    if applied == {FindingKind.NOT_RUN}:
+    if {line.finding.kind for line in lines} <= {FindingKind.NOT_APPLICABLE, FindingKind.NOT_RUN}:
         return UNEXPECTED
     if any(line.finding.kind is FindingKind.ERROR for line in unexpected):
         return USAGE
@@ -334,6 +336,8 @@ def _run(
             click.echo(f"\n{text}")
     if (unasked := table.unasked(lines, asking)) is not None:
         _tell(unasked)
+    if all(line.finding.kind is FindingKind.NOT_APPLICABLE for line in lines):
+        _tell("no law applies to what was selected, so that nothing was decided")
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
         _tell(f"{loss}; the worker was restarted")
     click.echo(table.summary(lines, time.monotonic() - start), err=True)

@@ -76,10 +76,10 @@ def test_an_error_of_use_leaves_no_session_open(adapter: Path, capsys: Capture) 
     assert not session._sessions
 
 
-def test_a_selection_to_which_no_law_applies_ends_without_a_crash(adapter: Path, capsys: Capture) -> None:
-    main(["assay", str(adapter), "--mechanism", "careless", "--law", "sound", "--json", "--jobs", "1"])
-    (record,) = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert record["finding"] in {"not applicable", "error"}
+def test_a_selection_to_which_no_law_applies_decides_nothing_and_fails(adapter: Path, capsys: Capture) -> None:
+    status, (record,), err = run(capsys, str(adapter), "--mechanism", "careless", "--law", "sound")
+    assert (status, record["finding"]) == (1, "not applicable")
+    assert "no law applies to what was selected, so that nothing was decided" in err
 
 
 def test_checks_without_time_fail_no_run_but_are_told(
@@ -161,6 +161,28 @@ def test_versions_are_compared(adapter: Path, capsys: Capture, monkeypatch: pyte
     assert "liar, sound: unsound number -> ok" in err
     main(["assay", str(adapter), "--version", "1.0", "--version", "2.0", "--jobs", "1", "--calls", "500"])
     assert "1 changes" in capsys.readouterr().out
+
+
+def test_each_version_is_judged_by_itself(adapter: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the expected failure of one version nor the checks that were run on it serve another one."""
+    adapter.with_name("library.toml").write_text('distribution = "numpy"\n[[environment]]\n')
+    newer = adapter.with_name("newer.py")
+    newer.write_text(ADAPTER.replace("0.1", "0.39"))
+    older_target, newer_target = (Target(sys.executable, str(path)) for path in (adapter, newer))
+    targets: list[Target] = []
+    monkeypatch.setattr("dpassay.properties.assay.targets.targets_of", lambda *_: targets)
+    expect(adapter, KNOWN)
+    for targets[:], expected in (
+        ([older_target, older_target], 0),
+        ([older_target, newer_target], 1),
+        ([newer_target, older_target], 1),
+    ):
+        assert run(capsys, str(adapter), "--version", "1.0", "--version", "2.0")[0] == expected
+    targets[:] = [older_target, older_target]
+    ends = [time.time() + 3600, 0.0]
+    monkeypatch.setattr(Budget, "left", lambda self, law: ends.pop(0) - time.time())
+    status, records, _ = run(capsys, str(adapter), "--mechanism", "honest", "--law", "sound")
+    assert (status, [one["finding"] for one in records]) == (1, ["ok", "not run"])
 
 
 def test_an_interruption_prints_what_is_known(

@@ -101,8 +101,11 @@ def test_the_least_depth_has_the_level_of_the_first_round_and_no_later_one() -> 
 @pytest.mark.parametrize(
     ("after", "kept"),
     [
-        (Finding(FindingKind.VIOLATION, "a fault"), "a fault"),
-        (Finding(FindingKind.UNDECIDED, "the worker was lost"), "no fault"),
+        (Finding(FindingKind.VIOLATION, "a fault"), "in round 2: a fault"),
+        (Finding(FindingKind.ERROR, "the check raised"), "in round 2: the check raised"),
+        (Finding(FindingKind.UNDECIDED, "it was lost", is_lasting=True), "in round 2: it was lost"),
+        (Finding(FindingKind.UNDECIDED, "weak test", is_weak=True), "no fault"),
+        (Finding(FindingKind.UNDECIDED, "one outcome"), "no fault"),
         (replace(ok(0.1), detail="deeper"), "deeper"),
         (replace(ok(0.9), detail="deeper"), "no fault"),
     ],
@@ -118,6 +121,63 @@ def test_a_deeper_round_replaces_what_it_improves_on(after: Finding, kept: str) 
 def test_a_weak_test_is_decided_by_a_deeper_round() -> None:
     before = CheckState(CheckResult(check("any"), Finding(FindingKind.UNDECIDED, "weak test"), 1.0))
     assert deeper(before, CheckResult(before.check, ok(0.5)), 1, GROWTH).result.finding.kind == "ok"
+
+
+LOST = Finding(FindingKind.UNDECIDED, "it was lost", is_lasting=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "detail"),
+    [
+        (LOST, ok(0.1), "undecided", "in round 1: it was lost"),
+        (LOST, Finding(FindingKind.NOT_RUN, "short"), "undecided", "in round 1: it was lost"),
+        (LOST, Finding(FindingKind.NOT_APPLICABLE, "no"), "undecided", "in round 1: it was lost"),
+        (LOST, LOST, "undecided", "in round 1: it was lost"),
+        (
+            LOST,
+            Finding(FindingKind.VIOLATION, "a fault"),
+            "violation",
+            "in round 2: a fault; in round 1: it was lost",
+        ),
+        (Finding(FindingKind.ERROR, "raised"), ok(0.1), "error", "in round 1: raised"),
+        (Finding(FindingKind.VIOLATION, "a fault"), LOST, "violation", "in round 1: a fault; in round 2: it was lost"),
+        (Finding(FindingKind.NOT_RUN, "short"), LOST, "undecided", "in round 2: it was lost"),
+        (Finding(FindingKind.NOT_RUN, "short"), Finding(FindingKind.UNDECIDED, "void"), "undecided", "void"),
+        (
+            Finding(FindingKind.NOT_RUN, "short"),
+            Finding(FindingKind.UNDECIDED, "weak", is_weak=True),
+            "not run",
+            "short",
+        ),
+        (Finding(FindingKind.UNDECIDED, "one outcome"), ok(0.1), "ok", "no fault"),
+    ],
+)
+@pytest.mark.parametrize("depth", [0, 1])
+def test_what_any_round_observed_stays(before: Finding, after: Finding, kind: str, detail: str, depth: int) -> None:
+    state_before = CheckState(CheckResult(check("any"), before, 1.0), depth=depth)
+    found = deeper(state_before, CheckResult(check("any"), after, 1.0), 1, GROWTH).result.finding
+    if depth == 0 and after.is_weak:  # the whole depth says more than the least one
+        kind, detail = "undecided", "weak"
+    assert (found.kind, found.detail) == (kind, detail)
+
+
+def test_the_round_of_a_loss_is_told_once() -> None:
+    now = CheckState(CheckResult(check("any"), ok(0.5), 1.0))
+    for number, after in enumerate([ok(0.4), LOST, ok(0.1), LOST, Finding(FindingKind.ERROR, "raised")], start=1):
+        now = deeper(now, CheckResult(check("any"), after, 1.0), number, GROWTH**number)
+    assert now.result.finding.detail == "in round 6: raised; in round 3: it was lost"
+
+
+def test_a_run_keeps_what_a_deeper_round_raises(fake: Target) -> None:
+    def ask(_: object, settings: Settings) -> Finding:
+        if settings.depth == GROWTH:
+            raise ZeroDivisionError("at this depth")
+        return Finding(FindingKind.OK, "not found", power={"points": settings.depth})
+
+    law = Law("deep", "Nothing.", lambda _: None, ask, sampled=False)
+    *_, last = run_plan(make_plan(fake, [law], mechanism="correct"), budget=10.0)
+    told = "in round 2: the check raised ZeroDivisionError: at this depth"
+    assert (last.finding.kind, last.finding.detail) == ("error", told)
 
 
 def deep_law(depths: list[int], needed: int) -> Law:

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, open_library
-from dpassay.impl.libraries.worker_process import Worker
-from dpassay.properties.assay import session
+from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
+from dpassay.properties.assay import execution, session
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
@@ -35,6 +36,7 @@ from dpassay.properties.assay.suite import (
     run_plan,
 )
 from dpassay.properties.assay.time_limits import Pace
+from dpassay.spec.ball import UndecidedError
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -146,13 +148,13 @@ def test_a_crash_and_a_hang_are_undecided_and_the_others_go_on(fake: Target, law
         assert len(told[name].losses) == 1
 
 
-def test_a_law_that_fails_is_undecided(some: Target) -> None:
+def test_a_law_that_fails_is_an_error(some: Target) -> None:
     def check(case: RemoteCase, settings: Settings) -> Finding:
         raise ZeroDivisionError("a mistake of the law")
 
     law = Law("mistaken", "Nothing.", lambda case: None, check)
     (result,) = run_plan(make_plan(some, [law], calls=10, mechanism="correct"))
-    assert result.finding == Finding(FindingKind.UNDECIDED, "the check raised ZeroDivisionError: a mistake of the law")
+    assert result.finding == Finding(FindingKind.ERROR, "the check raised ZeroDivisionError: a mistake of the law")
 
 
 def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> None:
@@ -221,11 +223,54 @@ def test_a_selection_that_needs_more_than_its_part_of_the_time_keeps_its_depth()
     assert not Pace(other, 0.0, 1).is_behind(0)  # nothing is known of it
 
 
-def test_a_check_that_raises_at_the_least_depth_is_undecided(some: Target) -> None:
+def test_a_check_that_raises_at_the_least_depth_is_an_error(some: Target) -> None:
     law = Law("any", "Nothing.", lambda case: None, lambda *_: 1 // 0, hunts=True)  # type: ignore[arg-type]
     (check,) = make_plan(some, [law], mechanism="correct").checks
     found = run_check(some, at_least_depth(check), Budget(math.inf, 1.0, 1.0)).finding
-    assert (found.kind, "ZeroDivisionError" in found.detail) == ("undecided", True)
+    assert (found.kind, "ZeroDivisionError" in found.detail) == ("error", True)
+    close_session()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ZeroDivisionError("a mistake of the law"), "error"),
+        (WorkerError("ValueError", "of the library"), "error"),
+        (UndecidedError("the enclosure is too wide"), "undecided"),
+        (WorkerLostError("the time limit of the check was reached"), "not run"),
+    ],
+)
+def test_a_check_that_raises_is_run_however_short_the_time_was(some: Target, error: Exception, told: str) -> None:
+    """A worker that is not asked any more is the only exception."""
+
+    def ask(_: RemoteCase, settings: Settings) -> Finding:
+        time.sleep(2 * settings.seconds)
+        raise error
+
+    (check,) = make_plan(some, [Law("any", "Nothing.", lambda case: None, ask)], mechanism="correct").checks
+    for limits in (Budget(math.inf, 0.1, 0.1), Budget(time.time() + 1.0, 10.0, 10.0)):
+        found = run_check(some, check, limits).finding
+        assert (found.kind, str(error) in found.detail) == (told, True)
+    close_session()
+
+
+@pytest.mark.parametrize("kind", [FindingKind.OK, FindingKind.UNDECIDED, FindingKind.VIOLATION])
+def test_a_check_that_lost_the_worker_is_no_pass(fake: Target, kind: FindingKind) -> None:
+    """Also where the law goes on after the loss, and the run ends meanwhile; a fault stays."""
+
+    def ask(case: RemoteCase, settings: Settings) -> Finding:
+        with suppress(WorkerLostError):
+            drawn(case)
+        time.sleep(1.0)
+        return Finding(kind, "went on", power=POINT)
+
+    (check,) = make_plan(fake, [Law("any", "", lambda case: None, ask)], calls=10, mechanism="crash").checks
+    result = run_check(fake, check, Budget(time.time() + 1.0, 10.0, 10.0))
+    is_fault = kind is FindingKind.VIOLATION
+    assert result.finding.kind == ("violation" if is_fault else "undecided")
+    assert result.finding.is_lasting is not is_fault
+    assert ("killed by signal" in result.finding.detail) is not is_fault
+    assert len(result.losses) == 1
     close_session()
 
 
@@ -314,12 +359,14 @@ def test_with_enough_time_or_a_number_of_calls_checks_keep_their_depth(
     assert list(seen.values()) == [False] * (len(SOME) - 1)
 
 
-def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target) -> None:
+def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that had its whole time limit hangs also at the end of a run."""
+    monkeypatch.setattr(execution, "_GRACE", 0.1)
     law = Law("draws", "Nothing.", lambda case: None, lambda case, _: drawn(case), turn=Turn.SAMPLED)
-    (check,) = make_plan(replace(fake, timeout=0.5), [law], calls=10, mechanism="hang").checks
-    for seconds, told in ((math.inf, "undecided"), (0.4, "not run")):
-        limits = Budget(time.time() + seconds, 0.1, 0.1)
-        found = run_check(replace(fake, timeout=0.5), check, limits).finding
+    for timeout, seconds, told in ((0.5, math.inf, "undecided"), (0.5, 0.4, "undecided"), (5.0, 0.4, "not run")):
+        target = replace(fake, timeout=timeout)
+        (check,) = make_plan(target, [law], calls=10, mechanism="hang").checks
+        found = run_check(target, check, Budget(time.time() + seconds, 0.1, 0.1)).finding
         assert (found.kind, "did not answer" in found.detail) == (told, True)
     close_session()
 
@@ -342,7 +389,9 @@ def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Targ
     plan = make_plan(some, [law], calls=10)
     results = [result for result in run_plan(plan, jobs=2) if result.check.reason is None]
     assert len(results) == len(SOME)
-    assert any("a process of dpassay ended" in result.finding.detail for result in results)
+    lost = [result.finding for result in results if "a process of dpassay ended" in result.finding.detail]
+    assert lost
+    assert all(finding.is_lasting for finding in lost)
 
 
 def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
@@ -411,6 +460,9 @@ def test_findings_and_settings_are_checked() -> None:
             Finding(FindingKind.OK, "nothing was asked", power=power)
     with pytest.raises(UsageError, match="kind must be one of ok, violation"):
         Finding("fine", "no such kind")  # type: ignore[arg-type]
+    for kind, is_weak in ((FindingKind.NOT_RUN, False), (FindingKind.UNDECIDED, True)):
+        with pytest.raises(UsageError, match="is_lasting must be False"):
+            Finding(kind, "it was lost", is_weak=is_weak, is_lasting=True)
     for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             replace(Settings(0.1, 0, 1, 1.0), **wrong)
