@@ -90,8 +90,10 @@ class Worker:
     greeting : dict
         ``library``, ``version`` (None where it is not installed as a distribution), ``python``, and ``skipped``: the
         groups of cases that the adapter left out, each with the reason.
-    losses, late_losses : list of str
-        The reason of each loss of the worker; those of them that the deadline alone caused.
+    losses : list of str
+        The reason of each loss of the worker.
+    waits : list of float
+        Seconds for which each lost request was waited for; infinite if the process ended.
     deadline : float
         On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
         raise `WorkerLostError` without being sent.
@@ -120,7 +122,7 @@ class Worker:
         self._next_id = 0
         self.greeting: dict[str, Any] = {}
         self.losses: list[str] = []
-        self.late_losses: list[str] = []
+        self.waits: list[float] = []
         self.deadline = math.inf
 
     def __enter__(self) -> Self:
@@ -163,8 +165,7 @@ class Worker:
             about = f" ({fields['case']})" if "case" in fields else ""
             reason = f"the worker {error} during {do}{about}"
             self.losses.append(reason)
-            if isinstance(error, _NoAnswerError) and patience < self._timeout:
-                self.late_losses.append(reason)
+            self.waits.append(patience if isinstance(error, _NoAnswerError) else math.inf)
             self.close()
             raise WorkerLostError(reason) from None
         except BaseException:  # interrupted between request and reply: the next reply would be the wrong one

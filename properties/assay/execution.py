@@ -36,6 +36,9 @@ _LEAST_PATIENCE = 60.0
 _GRACE = 5.0
 """Seconds after the end of a run at which a request that is not answered is given up."""
 
+_HUNG = 0.5
+"""Part of the time limit of a request after which it counts as hung, if the time of its check is over before."""
+
 _CHUNK = 16
 """Checks for each process that are sent at once to a backend that returns all results together."""
 
@@ -155,7 +158,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         return CheckResult(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
     began = time.perf_counter()
     losses: tuple[str, ...] = ()
-    late: tuple[str, ...] = ()
+    waits: list[float] = []
     is_asked = is_shallow = False
     try:
         session = open_session(target)
@@ -163,18 +166,18 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         patience = max(_PATIENCE * left, _LEAST_PATIENCE)
         is_asked = True
         session.worker.deadline = time.monotonic() + min(patience, limits.deadline - time.time() + _GRACE)
-        lost_before, late_before = len(session.worker.losses), len(session.worker.late_losses)
+        lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
             is_shallow = check.settings.is_least and finding.calls > 0  # a mistake in the adapter draws nothing
         finally:
             losses = tuple(session.worker.losses[lost_before:])
-            late = tuple(session.worker.late_losses[late_before:])
+            waits = session.worker.waits[lost_before:]
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
         finding = _of_exception(error, losses, is_asked=is_asked)
     end = time.perf_counter()
     is_over = time.time() >= limits.deadline
-    if len(losses) > len(late):
+    if any(wait >= (1.0 if is_over else _HUNG) * target.timeout for wait in waits):
         finding = _with_losses(finding, losses)
     is_cut = is_over or ((end - began >= left or is_shallow) and not losses)
     is_open = finding.kind is FindingKind.UNDECIDED and not finding.is_lasting  # it was not run at its depth

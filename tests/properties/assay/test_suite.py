@@ -363,11 +363,18 @@ def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target, monk
     """One that had its whole time limit hangs also at the end of a run."""
     monkeypatch.setattr(execution, "_GRACE", 0.1)
     law = Law("draws", "Nothing.", lambda case: None, lambda case, _: drawn(case), turn=Turn.SAMPLED)
-    for timeout, seconds, told in ((0.5, math.inf, "undecided"), (0.5, 0.4, "undecided"), (5.0, 0.4, "not run")):
+    monkeypatch.setattr(execution, "_LEAST_PATIENCE", 1.0)
+    for timeout, seconds, told, lasts in (
+        (0.5, math.inf, "undecided", True),
+        (0.5, 0.4, "undecided", True),
+        (5.0, 0.4, "not run", False),
+        (1.5, math.inf, "undecided", True),
+        (5.0, math.inf, "undecided", False),
+    ):
         target = replace(fake, timeout=timeout)
         (check,) = make_plan(target, [law], calls=10, mechanism="hang").checks
         found = run_check(target, check, Budget(time.time() + seconds, 0.1, 0.1)).finding
-        assert (found.kind, "did not answer" in found.detail) == (told, True)
+        assert (found.kind, "did not answer" in found.detail, found.is_lasting) == (told, True, lasts)
     close_session()
 
 
