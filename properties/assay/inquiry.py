@@ -44,9 +44,10 @@ _MOST_LOSSES = 2
 _LEAST_NUMBERS = 3
 """Answers that a law compares at once at most: a slow library answers as many, unless its worker is given up."""
 
-_LEAST_ANSWERED = 0.25
+_LEAST_ANSWERED = 0.1
 """Part of the questions that a library must answer where it has no reason to refuse: good libraries refuse up to six
-tenths of the points inside a domain, because intervals of single arguments do not describe what they accept."""
+tenths of the points inside a domain, because intervals of single arguments do not describe what they accept; of a
+few points along one argument, they may refuse more."""
 
 _CONTROLS = 8
 """Random valid points at which an accountant is asked, until an answer is informative."""

@@ -344,7 +344,7 @@ def test_a_number_that_is_exact_is_infinite_where_it_must_be() -> None:
     assert not falls_below(1.0, 2.0, 1.0)
 
 
-@pytest.mark.parametrize(("every", "found"), [(1, "ok"), (3, "ok"), (8, "undecided")])
+@pytest.mark.parametrize(("every", "found"), [(1, "ok"), (4, "ok"), (20, "undecided")])
 def test_a_library_that_refuses_most_of_its_domain_is_not_passed(every: int, found: str) -> None:
     questions = itertools.count()
 
