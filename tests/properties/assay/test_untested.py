@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,10 @@ RNG = np.random.default_rng(0)
 LINE = "vector:size=1,linf=1"
 
 
-def findings(case: Any, calls: int = 3000, only: str | None = None) -> dict[str, Finding]:
+def findings(case: Any, calls: int = 3000, only: str | None = None, *, seconds: float = 1e6) -> dict[str, Finding]:
     """Ask every law that applies to the case, or one."""
     (remote,) = open_library(InProcessWorker([case]))
-    settings = Settings(1e-9, 0, calls, 1e6)
+    settings = Settings(1e-9, 0, calls, seconds)
     return {
         law.name: law.check(remote, settings)
         for law in LAWS
@@ -396,6 +397,24 @@ def test_an_accepted_argument_does_not_hide_a_mistake_of_the_adapter() -> None:
     assert found.witness is not None
     assert found.witness["unanswered"] == ["epsilon=nan"]
     assert "no answer to epsilon=nan" in found.detail
+
+
+@pytest.mark.parametrize("calls", [2, 200])
+def test_every_invalid_argument_is_asked_however_late_it_is(calls: int) -> None:
+    """A short list is worth its time; where the number of calls ends it, it is no pass."""
+    asked = list[float]()
+
+    def compute(sigma: float, epsilon: float, count: int) -> float:
+        asked.append(sigma)
+        time.sleep(0.02)
+        is_valid = 0 < sigma < math.inf and 0 <= epsilon < math.inf and 0 < count < math.inf and count == int(count)
+        return 0.5 if is_valid else 1.0  # which says nothing
+
+    law = "rejects_invalid_arguments"
+    case = Answer("case", "gaussian_delta", compute)
+    found = findings(case, calls, law, seconds=0.01)[law]
+    assert found.kind == ("ok" if calls == 200 else "undecided"), found
+    assert found.calls == len(asked) == findings(case, calls, law)[law].calls
 
 
 def test_no_attempts_are_an_error() -> None:
