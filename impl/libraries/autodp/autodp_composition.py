@@ -52,6 +52,49 @@ def _many_parts(random):
     yield f"{words}, too small a delta", math.inf, composed_epsilon(epsilons, deltas, sum(deltas) * 0.9), math.inf
 
 
+def _pure_account(random):
+    """Return epsilons, and an account of them without deltas; the zeros are integers, as people write them."""
+    epsilons = [random.uniform(0.05, 0.7) for _ in range(random.randint(3, 60))]
+    account = dp_acct.DP_acct()
+    for epsilon in epsilons:
+        account.update_DPlosses(epsilon, 0)
+    return epsilons, account, f"{len(epsilons)} pure parts, the first {epsilons[0]!r}"
+
+
+def _pure_parts(random):
+    """Check the epsilon of pure parts at a delta of 0, where no bound but their sum is finite."""
+    epsilons, account, words = _pure_account(random)
+    yield f"{words}, delta 0", *close(float(account.get_eps(0)), math.fsum(epsilons))
+
+
+def _about_pure_parts(random):
+    """Check what else is said of pure parts, and that a part with a delta has no pure epsilon."""
+    epsilons, account, words = _pure_account(random)
+    total, leak = map(float, account.get_eps_delta_naive())
+    yield f"{words}, get_eps_delta_naive, epsilon", *close(total, math.fsum(epsilons))
+    yield f"{words}, get_eps_delta_naive, delta", 0.0, leak, 0.0
+    least = float(account.get_minimum_possible_delta())
+    yield f"{words}, get_minimum_possible_delta", 0.0, least, 0.0
+    delta = 10 ** random.uniform(-12, -3)
+    expected = min(_bounds(epsilons, [0.0] * len(epsilons), delta))
+    # 1 - delta has the rounding of float64, which the logarithm of a small slack hardly shows
+    yield f"{words}, delta {delta!r}", *close(float(account.get_eps(delta)), expected, 1e-5)
+    parts = [10 ** random.uniform(-6, -3) for _ in range(2)]
+    for part in parts:
+        account.update_DPlosses(random.uniform(0.1, 2), part)
+    yield f"{words}, two of deltas {parts!r}, delta 0", math.inf, float(account.get_eps(0)), math.inf
+    yield f"{words}, two of deltas {parts!r}, sum of deltas", *close(account.get_eps_delta_naive()[1], sum(parts))
+    least = -math.expm1(math.fsum(math.log1p(-part) for part in parts))
+    yield f"{words}, two of deltas {parts!r}, least delta", *close(account.get_minimum_possible_delta(), least)
+
+
 def relations():
     """Yield the relations."""
     yield Relations("DP_acct, many parts", {"many parts cost what the theorem says": _many_parts})
+    yield Relations(
+        "DP_acct, pure parts",
+        {
+            "pure parts cost their sum at a delta of 0": _pure_parts,
+            "a part with a delta has no pure epsilon": _about_pure_parts,
+        },
+    )

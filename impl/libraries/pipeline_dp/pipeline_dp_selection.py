@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import dp_computations, partition_selection
 
-from dpassay.adapter import Mechanism
+from dpassay.adapter import Mechanism, Relations
+from dpassay.impl.libraries.references import near
 
 __all__ = ["selections"]
 
@@ -47,7 +49,7 @@ _OPEN = {0.1: {"least": 80, "most": 130}, 10.0: {"most": 4}}
 
 
 def selections():
-    """Yield the strategies by themselves, in the engine and with weights."""
+    """Yield the strategies by themselves, in the engine, with weights and for several partitions."""
     kinds = (_Strategies.TRUNCATED_GEOMETRIC, _Strategies.LAPLACE_THRESHOLDING, _Strategies.GAUSSIAN_THRESHOLDING)
     for kind in kinds:
         for epsilon, delta, before in ((1.0, 0.1, None), (0.1, 1e-5, None), (10.0, 1e-9, None), (1.0, 0.1, 3)):
@@ -84,6 +86,13 @@ def selections():
             )
     for epsilon, delta, most in ((1.0, 1e-5, 40), (5.0, 0.1, 4), (3.0, 1e-5, 16)):
         yield _weighted(epsilon, delta, most)
+    yield Relations(
+        "selections, several partitions",
+        {
+            "thresholds split delta, and noise grows with the partitions": _noise_of_partitions,
+            "a truncated geometric selection splits epsilon and delta": _geometric_of_partitions,
+        },
+    )
 
 
 def _weighted(epsilon, delta, most):
@@ -138,3 +147,69 @@ def _selected(kind, epsilon):
         sample_one=sample_one,
         slow=True,
     )
+
+
+# --- several partitions --------------------------------------------------------------------------------------------
+
+
+def _share(delta, partitions):
+    """Return the probability for each of some partitions of which one alone is kept with probability delta."""
+    return -math.expm1(math.log1p(-delta) / partitions)
+
+
+def _laplace_tail(distance):
+    return 0.5 * math.exp(-distance) if distance > 0 else 1 - 0.5 * math.exp(distance)
+
+
+def _normal_tail(distance):
+    return 0.5 * math.erfc(distance / math.sqrt(2))
+
+
+def _noise_of_partitions(random):
+    """Check thresholds from the deviation of the noise for one partition and the delta for all of a person."""
+    for partitions in (1, *random.sample(range(2, 8), 2)):
+        sigma, delta = random.uniform(0.6, 4.0), 10 ** random.uniform(-6, -1.5)
+        share, before = _share(delta, partitions), random.randint(2, 9)
+        for make, scale, far, tail, most in (
+            (
+                partition_selection.create_laplace_thresholding,
+                sigma / math.sqrt(2) * partitions,
+                -math.log(2 * share),
+                _laplace_tail,
+                1e-9,
+            ),
+            (
+                partition_selection.create_gaussian_thresholding,
+                sigma * math.sqrt(partitions),
+                -NormalDist().inv_cdf(share),
+                _normal_tail,
+                3e-3,  # the deviation is that of an epsilon, which a search for the deviation ends a little above
+            ),
+        ):
+            strategy, late = make(sigma, delta, partitions), make(sigma, delta, partitions, before)
+            words = f"{make.__name__}({sigma!r}, {delta!r}, {partitions})"
+            threshold = float(strategy.threshold)
+            found = (threshold - 1) / far
+            yield f"{words}, scale", scale * (1 - 1e-9), found, scale * (1 + most)
+            # one person, some at whom the decision is open, and the whole number above the threshold
+            for people in (1, 2, math.ceil(threshold / 2), math.ceil(threshold)):
+                kept = near(strategy.probability_of_keep(people), tail((threshold - people) / found), 1e-6, 1e-12)
+                yield f"{words}, {people} people", *kept
+                kept = near(late.probability_of_keep(people + before - 1), kept[1])
+                yield f"{words}, pre_threshold {before}, {people} people more than {before - 1}", *kept
+            yield f"{words}, pre_threshold {before}, fewer", 0.0, late.probability_of_keep(before - 1), 0.0
+
+
+def _geometric_of_partitions(random):
+    """Check that each person more changes a decision as much as the losses for one partition allow, and not more."""
+    for partitions in (1, *random.sample(range(2, 8), 2)):
+        epsilon, delta = random.uniform(0.3, 4.0), 10 ** random.uniform(-5, -1.5)
+        share, growth = _share(delta, partitions), math.exp(epsilon / partitions)
+        strategy = partition_selection.create_partition_selection_strategy(
+            _Strategies.TRUNCATED_GEOMETRIC, epsilon, delta, partitions
+        )
+        words = f"truncated geometric({epsilon!r}, {delta!r}, {partitions})"
+        kept = 0.0
+        for people in range(1, 30):
+            kept = min(growth * kept + share, 1 - (1 - kept - share) / growth, 1.0)
+            yield f"{words}, {people} people", *near(strategy.probability_of_keep(people), kept, 1e-6)

@@ -5,17 +5,13 @@ The noise of all columns is replayed. Scales and thresholds are tested over the 
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
-from contextlib import contextmanager
 
 import pandas as pd
 from snsql import Privacy, from_df
-from snsql.sql import dpsu
 from snsql.sql._mechanisms import Gaussian, Laplace
 from snsql.sql._mechanisms.base import Mechanism as Kind
-from snsql.sql.dpsu import policy_laplace
 from snsql.sql.privacy import Stat
 
 from dpassay.adapter import Family, Mechanism, NoisePrimitive, Relations
@@ -209,118 +205,6 @@ def _small_thresholds(random):
             yield words, 0.0, kept, delta * (1 + 1e-6)
 
 
-# --- the set union -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _without_noise(outputs=0.0):
-    """Replace the noise of the set union, and yield the list of its scales."""
-    scales = []
-
-    def laplace(location, scale, size):
-        scales.append(scale)
-        return [location + outputs] * size
-
-    kept, dpsu.laplace = dpsu.laplace, laplace
-    try:
-        yield scales
-    finally:
-        dpsu.laplace = kept
-
-
-def _union(users, epsilon, delta, contributions):
-    frame = pd.DataFrame([(user, (item,)) for user, items in enumerate(users) for item in items])
-    frame.columns = ["user", "group_cols"]
-    return policy_laplace(frame, epsilon, delta, contributions)
-
-
-_FULL = ["ca", "c", "bc", "a", "ab", "bac", "c", "bca"]
-"""The items of users who give two items all the weight that they may have."""
-
-
-def _full_union():
-    """Return whether an item is released, with or without the fifth user: two other items are at their cap."""
-    epsilon, delta, contributions, item = 8.0, 0.001, 3, "b"
-
-    def users(data):
-        return [items for place, items in enumerate(_FULL) if place != 4 or data[0]]
-
-    def released(data):
-        return (item,) in set(_union(users(data), epsilon, delta, contributions)["group_cols"])
-
-    def is_released(noise, data):
-        with _without_noise(noise):
-            return released(data)
-
-    def distribution(data):
-        low, high = -10.0, 10.0
-        for _ in range(50):
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_released(middle, data) else (middle, high)
-        above = 0.5 * math.exp(-high * epsilon) if high > 0 else 1 - 0.5 * math.exp(high * epsilon)
-        return {"family": "finite", "symbols": [True, False], "probabilities": [above, 1 - above]}
-
-    return Mechanism(
-        "policy_laplace(epsilon=8, delta=0.001, max_contrib=3), items at their cap",
-        "vector:size=1,linf=1,integer,low=0,high=1",
-        f"approx:{epsilon!r},{delta!r}",
-        sample_one=released,
-        distribution=distribution,
-        floats=False,
-        slow=True,
-        calls=4000,
-        relative_error=1e-9,
-    )
-
-
-def _released_alone(epsilon, delta, contributions, items):
-    """Return how likely a user alone is seen, from the threshold and the scale that the library uses."""
-
-    def is_released(noise):
-        with _without_noise(noise):
-            return len(_union([range(items)], epsilon, delta, contributions)) > 0
-
-    @functools.lru_cache(maxsize=None)
-    def kept():
-        low, high = -1e3, 1e3
-        if is_released(low) or not is_released(high):
-            return float(is_released(low))
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_released(middle) else (middle, high)
-        with _without_noise() as scales:
-            _union([range(items)], epsilon, delta, contributions)
-        scale, counted = scales[0], len(scales)  # each item that counts has noise of its own
-        above = 0.5 * math.exp(-high / scale) if high > 0 else 1 - 0.5 * math.exp(high / scale)
-        return -math.expm1(counted * math.log1p(-above)) if above < 1 else 1.0
-
-    def distribution(data):
-        probability = kept() if data[0] else 0.0
-        return {"family": "finite", "symbols": [True, False], "probabilities": [probability, 1 - probability]}
-
-    return Mechanism(
-        "",
-        "vector:size=1,linf=1,integer,low=0,high=1",
-        f"approx:{epsilon!r},{delta!r}",
-        sample_one=lambda data: bool(data[0]) and len(_union([range(items)], epsilon, delta, contributions)) > 0,
-        distribution=distribution,
-        floats=False,
-        slow=True,
-        calls=4000,
-        relative_error=1e-9,
-    )
-
-
-def _unions():
-    yield _full_union()
-    yield Family(
-        "policy_laplace, a user alone, family",
-        _released_alone,
-        # at a smaller delta hardly any of the few calls that a slow mechanism has would show the user
-        {"epsilon": (0.3, 2.0), "delta": (0.02, 0.2), "contributions": (2, 4), "items": (2, 5)},
-    )
-
-
 # --- approximate bounds ------------------------------------------------------------------------------------------
 
 
@@ -369,7 +253,6 @@ def families():
         yield _query(name)
     # with fewer records, or a smaller epsilon, no bin is ever released
     yield Family("approx_bounds, family", _bounds, {"epsilon": (1.0, 4.0), "size": (8, 12), "decimals": (0, 2)})
-    yield from _unions()
     yield _noise(Laplace, delta=False)
     yield _noise(Gaussian, delta=True)
     yield _threshold(Laplace)
