@@ -242,8 +242,9 @@ class _Series:
         return replace(told, detail=told.detail + without_answer(names, reasons), witness=witness or None)
 
     def _in_words(self, alike: list[Finding]) -> Finding:
-        """Return the finding of least power among those that are alike, with their number."""
-        one, every = max(alike, key=weakness_of), len(self._others) + len(self._unanswered)
+        """Return that of least power among findings of a kind, first what no more calls decide; with their number."""
+        one = max(alike, key=lambda each: (each.is_lasting, not each.is_weak, weakness_of(each)))
+        every = len(self._others) + len(self._unanswered)
         count = f"{every}" if len(alike) == every else f"{len(alike)} of {every}"
         scope = Scope.POINTS if one.scope is None else one.scope
         return replace(one, detail=f"{count} parameters; {one.detail}", scope=scope)

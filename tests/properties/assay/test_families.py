@@ -171,3 +171,9 @@ def test_the_power_of_a_pass_is_that_of_the_weakest_parameter() -> None:
     found = told(lambda scale: replace(PASS, power={"weakness": {1.0: 0.1, 2.0: 0.9, 3.0: 0.2}[scale]}))
     assert found.power == {"weakness": 0.9}
     assert "3 parameters" in found.detail
+
+
+def test_what_more_calls_do_not_decide_comes_before_a_weak_test() -> None:
+    weak, constant = (Finding(FindingKind.UNDECIDED, words, is_weak=words == "weak") for words in ("weak", "constant"))
+    found = told(lambda scale: constant if scale == 2 else weak)
+    assert (found.is_weak, "constant" in found.detail) == (False, True)
