@@ -69,7 +69,7 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
             continue  # the function of the library does not have this argument
         for value in _nonsense(argument):
             words, lost = f"{argument.name}={value!r}", len(inquiry.mistakes) + len(inquiry.losses)
-            if inquiry.is_full:
+            if inquiry.is_lost:
                 unanswered.append(words)
                 continue
             arguments = _filled(question, domain, argument, value)
@@ -90,8 +90,6 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         return finding
     if inquiry.mistakes or inquiry.losses:
         return inquiry.nothing_found(inquiry.calls)
-    if unanswered:
-        return Finding(FindingKind.UNDECIDED, f"not asked: {'; '.join(unanswered)}", calls=inquiry.calls)
     asked = inquiry.calls - len(inquiry.unasked)
     unasked = f"; not asked by the adapter: {'; '.join(inquiry.unasked)}" if inquiry.unasked else ""
     silent = inquiry.control() if inquiry.calls else None

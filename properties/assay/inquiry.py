@@ -86,12 +86,12 @@ class Inquiry:
     def is_over(self) -> bool:
         """True if a limit is reached; the time limit counts once there are answers to compare."""
         late = self.numbers >= _LEAST_NUMBERS and time.monotonic() - self._start > self.settings.seconds
-        return late or self.is_full
+        return late or self.calls >= self.settings.calls or self.is_lost
 
     @property
-    def is_full(self) -> bool:
-        """True if a limit other than that of time is reached: a list that is complete or worthless has no other."""
-        return self.calls >= self.settings.calls or len(self.losses) >= _MOST_LOSSES
+    def is_lost(self) -> bool:
+        """True if the worker was lost so often that nothing more is asked."""
+        return len(self.losses) >= _MOST_LOSSES
 
     def passes_over(self) -> bool:
         """Return whether a limit is reached, and count the point that is not asked then."""
