@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -44,10 +45,17 @@ def _encoder(random, n, bands):
 
 
 _BLOCK = 2048
-"""Releases that are drawn at once."""
+"""Releases that are drawn at once, and rows of a table of noise."""
 
 _ROUNDS = 6
 """One size, because JAX compiles its functions for each."""
+
+_SIGMA, _STEPS = 2.5, 2
+"""Of the noise that is drawn."""
+
+_MOMENTS = 0.25
+"""Absolute. The mean square of _BLOCK standard normal numbers is farther from 1 with probability below 2e-12, and the
+mean product of as many pairs farther from 0 with probability below 1e-26 (Chernoff)."""
 
 
 def _separated(random):
@@ -122,6 +130,55 @@ def _repeated_noise():
     return len(set(seen)) == len(seen)
 
 
+def _privatizers():
+    """Yield the privatizers: a name, the maker from a key, and the inverse of the noising matrix."""
+    matrix = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]])
+    yield "gaussian_privatizer", lambda key: gaussian_privatizer(stddev=_SIGMA, prng_key=key), np.eye(_STEPS)
+    yield (
+        "matrix_factorization_privatizer",
+        lambda key: matrix_factorization_privatizer(matrix, stddev=_SIGMA, prng_key=key),
+        np.linalg.inv(np.asarray(matrix, np.float64)),
+    )
+
+
+def _rounds(make):
+    """Return a function that adds the noise of a key to the gradients of all rounds."""
+
+    def rounds(key, data):
+        privatizer = make(key)
+        state, out = privatizer.init(data[0]), []
+        for step in range(_STEPS):
+            noisy, state = privatizer.update(data[step], state)
+            out.append(noisy)
+        return out
+
+    return rounds
+
+
+@functools.cache
+def _compiled():
+    """Return for each privatizer its name, the compiled function of `_rounds`, and the inverse of its matrix."""
+    return [(name, jax.jit(_rounds(make)), encoder) for name, make, encoder in _privatizers()]
+
+
+def _entries(random):
+    """Compare second moments of the columns of gradients, decoded, with those of independent noise, and count rows.
+
+    Two leaves have one shape, and each has several columns: entries must not share their noise.
+    """
+    zeros = {"bias": jnp.zeros((_BLOCK, 3)), "scale": jnp.zeros((_BLOCK, 3))}
+    for name, rounds, encoder in _compiled():
+        seed = random.getrandbits(32)
+        trees = rounds(jax.random.key(seed), [zeros] * _STEPS)
+        noise = [np.hstack(jax.tree.leaves(tree)) for tree in trees]
+        plain = np.hstack(list(np.tensordot(encoder, np.asarray(noise, np.float64), 1))) / _SIGMA
+        error = np.abs(plain.T @ plain / _BLOCK - np.eye(plain.shape[1]))
+        first, second = np.unravel_index(np.argmax(error), error.shape)
+        words = f"{name}, key {seed}, {_BLOCK} rows"
+        yield f"{words}, moment of columns {first} and {second} of both rounds", 0.0, float(error.max()), _MOMENTS
+        yield (f"{words}, rows that differ", *near(float(len(np.unique(plain, axis=0))), float(_BLOCK)))
+
+
 def matrix_relations():
     """Yield the relations, and the mechanisms that add the noise."""
     yield Relations(
@@ -130,34 +187,18 @@ def matrix_relations():
             "records far apart have the largest norm of a pattern": _separated,
             "epochs have the largest norm of a pattern": _epochs,
             "Toeplitz matrices have the largest norm of a pattern": _coefficients,
+            "entries have noise of their own": _entries,
         },
         {"no noise is used twice": _repeated_noise},
     )
-    sigma, steps = 2.5, 2
-    matrix = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]])
-    for name, make, encoder in (
-        ("gaussian_privatizer", lambda key: gaussian_privatizer(stddev=sigma, prng_key=key), np.eye(2)),
-        (
-            "matrix_factorization_privatizer",
-            lambda key: matrix_factorization_privatizer(matrix, stddev=sigma, prng_key=key),
-            np.linalg.inv(np.asarray(matrix, np.float64)),
-        ),
-    ):
-        yield _noisy(name, make, encoder, sigma, steps)
+    for name, make, encoder in _privatizers():
+        yield _noisy(name, make, encoder)
 
 
-def _noisy(name, make, encoder, sigma, steps):
+def _noisy(name, make, encoder):
     """Return the case of gradients in two rounds, decoded, so that independent Gaussian noise is left."""
-
-    def rounds(key, data):
-        privatizer = make(key)
-        state, out = privatizer.init(data[0]), []
-        for step in range(steps):
-            noisy, state = privatizer.update(data[step], state)
-            out.append(noisy)
-        return jnp.stack(out)
-
-    many = jax.jit(jax.vmap(rounds, in_axes=(0, None)))
+    rounds = _rounds(make)
+    many = jax.jit(jax.vmap(lambda key, data: jnp.stack(rounds(key, data)), in_axes=(0, None)))
     seeds = [0]
 
     def seed(number):
@@ -171,7 +212,7 @@ def _noisy(name, make, encoder, sigma, steps):
             blocks.append(np.asarray(many(keys, jnp.asarray(data, jnp.float32)), np.float64))
         return np.concatenate(blocks)[:size] @ encoder.T
 
-    mu = float(np.linalg.norm(encoder, 2)) / sigma
+    mu = float(np.linalg.norm(encoder, 2)) / _SIGMA
     return Mechanism(
         name,
         "vector:size=2,l2=1",
@@ -181,7 +222,7 @@ def _noisy(name, make, encoder, sigma, steps):
         distribution=lambda data: {
             "family": "gaussian",
             "location": (encoder @ np.asarray(data)).tolist(),
-            "scale": sigma,
+            "scale": _SIGMA,
         },
         floats=False,
         relative_error=1e-6,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 
 import dp_accounting
 from jax_privacy import accounting
@@ -16,6 +18,12 @@ _INTERVAL = 1e-3
 
 _CONVOLUTION = 1e-14
 """Absolute, in delta: the rounding of fast Fourier transforms. Six of 15 answers were short, by up to 7e-16."""
+
+_SINGLE = 1e-6
+"""Relative: the rates of batches that grow are float32."""
+
+_ORDERS = tuple(range(2, 65))
+"""Whole orders, whose divergences are finite sums: other orders take many times as long."""
 
 _RECORDS = 10**6
 _DOMAIN = {"count": (1, 30), "sigma": (1.0, 100.0), "rate": (1e-3, 1.0), "delta": (1e-12, 0.5)}
@@ -121,6 +129,42 @@ def _schedules(random):
     yield f"{words}, no guarantee", math.inf, float(accountant.compute_epsilon(count, unbounded)), math.inf
 
 
+def _batch_schedules(random):
+    """Check that batches that grow, and noise that changes at another update, cost what their parts cost.
+
+    A comment of the library says that each factor applies to the first size, and its code multiplies by one factor
+    after the other: with two factors either cost is right. The factors apply at odd updates, because the code has
+    the size after both from the first of two neighbouring updates on.
+    """
+    delta, records, count = 10 ** random.uniform(-8, -3), 500, random.randint(9, 14)
+    noises, batch = (random.uniform(1.2, 2), random.uniform(3, 5)), random.randint(10, 20)
+    changed, (early, late) = random.randrange(2, 9, 2), sorted(random.sample(range(1, 9, 2), 2))
+    one, other = random.sample(range(2, 6), 2)
+    accountant = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=_ORDERS))
+
+    def parts(last):
+        noise = [noises[update >= changed] for update in range(count)]
+        factors = [1] * early + [one] * (late - early) + [last] * (count - late)
+        return _composed(Counter(zip(noise, factors, strict=True)), batch / records, delta)
+
+    for schedule, lasts in (({early: one}, (one,)), ({early: one, late: other}, (other, one * other))):
+        params = _params(
+            [(0, noises[0]), (changed, noises[1])], batch, delta, records=records, batch_size_scale_schedule=schedule
+        )
+        found = float(accountant.compute_epsilon(count, params))
+        nearest = min(map(parts, lasts), key=lambda cost: abs(cost - found))
+        yield (f"{count} updates, {params!r}", *near(found, nearest, _SINGLE))
+
+
+def _composed(counts, rate, delta):
+    """Return the epsilon of Gaussian noise on Poisson samples: how often there is a sigma and a factor on the rate."""
+    accountant = dp_accounting.rdp.RdpAccountant(_ORDERS)
+    for (sigma, factor), count in counts.items():
+        gaussian = dp_accounting.GaussianDpEvent(sigma)
+        accountant.compose(dp_accounting.PoissonSampledDpEvent(rate * factor, gaussian), count)
+    return float(accountant.get_epsilon(delta))
+
+
 def _sampling_methods(random):
     """Compare with full batches: of a fixed size, of users with several examples, in cycles, in one release."""
     delta, records, sigma, count = 10 ** random.uniform(-6, -3), 60, random.uniform(3, 6), random.randint(2, 5)
@@ -149,21 +193,21 @@ def _sampling_methods(random):
 
 
 def _cached(random):
-    """Check that a cached number is at least that of as many updates."""
-    training = accounting.DpsgdTrainingAccountant(_config("RDP"))
+    """Check that a cached number is that of as many updates, or of more: of those to the next of even points."""
+    training = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=_ORDERS))
     most, points, delta = random.randint(20, 90), random.randint(3, 9), 10 ** random.uniform(-8, -3)
     params = _params(random.uniform(1.5, 4), 70, delta, records=300)
     cached = accounting.CachedExperimentAccountant(training, most, points)
+    exact = functools.cache(lambda count: float(training.compute_epsilon(count, params)))
     for count in (0, 1, random.randint(2, most - 1), most):
-        exact = float(training.compute_epsilon(count, params))
         words = f"{count} of {most} updates, {points} points, {params!r}"
         yield (
             f"{words}, cached",
-            exact,
+            exact(count),
             float(cached.compute_epsilon(count, params, allow_approximate_cache=True)),
-            1e9,
+            exact(min(count + math.ceil(most / points), most)),
         )
-        yield (f"{words}, computed", *near(float(cached.compute_epsilon(count, params)), exact))
+        yield (f"{words}, computed", *near(float(cached.compute_epsilon(count, params)), exact(count)))
 
 
 def _events(random):
@@ -185,6 +229,7 @@ def training_relations():
         {
             "calibrated parameters meet the target": _calibrated,
             "schedules cost what their parts cost": _schedules,
+            "batches that grow cost what their parts cost": _batch_schedules,
             "full batches are Gaussian": _sampling_methods,
             "a cache never understates": _cached,
             "events are those of the training": _events,
