@@ -51,7 +51,7 @@ _ROUNDS = 6
 """One size, because JAX compiles its functions for each."""
 
 _SIGMA, _STEPS = 2.5, 2
-"""Of the noise that is drawn."""
+"""The standard deviation of the noise that is drawn, and the number of rounds."""
 
 _MOMENTS = 0.25
 """Absolute. The mean square of _BLOCK standard normal numbers is farther from 1 with probability below 2e-12, and the
