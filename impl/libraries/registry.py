@@ -18,8 +18,8 @@ __all__ = [
     "Library",
     "Type",
     "find_library",
+    "is_older_than_locked",
     "known_libraries",
-    "newest_locked",
     "parse_specifier",
     "parse_version",
     "read_table",
@@ -145,10 +145,26 @@ def find_library(name: str) -> Library:
     raise UsageError(f"LIBRARY {name!r} is not one of {known}, nor the file of an adapter{hint}")
 
 
-def newest_locked(adapter: Path) -> str | None:
-    """Return the newest version with a lock file beside an adapter, None if there is none."""
-    versions = [Version(lock.stem) for lock in adapter.parent.glob("locks/*.txt")]
-    return str(max(versions)) if versions else None
+def is_older_than_locked(version: str | None, adapter: Path) -> bool:
+    """Return whether a version is known to be older than the newest one with a lock file beside an adapter.
+
+    Parameters
+    ----------
+    version : str or None
+        The version of the library; None where it is not installed as a distribution.
+    adapter : Path
+        The file of the adapter.
+    """
+    own = None if version is None else _parsed(version)
+    locked = [one for lock in adapter.parent.glob("locks/*.txt") if (one := _parsed(lock.stem)) is not None]
+    return own is not None and bool(locked) and own < max(locked)
+
+
+def _parsed(name: str) -> Version | None:
+    try:
+        return Version(name)
+    except InvalidVersion:
+        return None
 
 
 def _normal(name: str) -> str:

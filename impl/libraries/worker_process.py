@@ -63,7 +63,22 @@ class WorkerError(Exception):
 
 
 class WorkerLostError(SamplerLostError):
-    """The worker crashed or did not answer in time; nothing was observed. The next request starts another worker."""
+    """The worker crashed or did not answer in time; nothing was observed. The next request starts another worker.
+
+    Parameters
+    ----------
+    reason : str
+        How it was lost.
+    is_late : bool
+        Whether the deadline alone caused it.
+    """
+
+    def __init__(self, reason: str, is_late: bool = False) -> None:
+        super().__init__(reason, is_late)
+        self.reason, self.is_late = reason, is_late
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class Worker:
@@ -153,7 +168,7 @@ class Worker:
             If it cannot be restarted.
         """
         if time.monotonic() > self.deadline:
-            raise WorkerLostError("the time limit of the check was reached")
+            raise WorkerLostError("the time limit of the check was reached", is_late=True)
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -165,9 +180,10 @@ class Worker:
             about = f" ({fields['case']})" if "case" in fields else ""
             reason = f"the worker {error} during {do}{about}"
             self.losses.append(reason)
-            self.waits.append(patience if isinstance(error, _NoAnswerError) else math.inf)
+            is_waiting = isinstance(error, _NoAnswerError)
+            self.waits.append(patience if is_waiting else math.inf)
             self.close()
-            raise WorkerLostError(reason) from None
+            raise WorkerLostError(reason, is_late=is_waiting and patience < self._timeout) from None
         except BaseException:  # interrupted between request and reply: the next reply would be the wrong one
             self.close()
             raise

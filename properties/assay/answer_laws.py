@@ -28,7 +28,7 @@ __all__ = ["NONSENSE_ARGUMENTS_LAW", "RANGE_LAW"]
 
 def _check_range(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
-    inquiry, answered = Inquiry(answer, settings), 0
+    inquiry, answered, faults = Inquiry(answer, settings), 0, list[Finding]()
     rng = np.random.default_rng([settings.seed, 2])
     for arguments in points_of(question, domain_of(answer), rng, max(8, question.points // 2) * settings.depth):
         if inquiry.passes_over():
@@ -41,8 +41,8 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
         if math.isnan(claimed) or not 0 <= claimed <= most:
             accepted = "a probability" if question.probability else "a number of at least 0"
             detail = f"{question.name}({words_of(arguments)}) = {claimed!r}, but should be {accepted}"
-            return finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail)
-    return inquiry.nothing_found(answered)
+            faults.append(finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail))
+    return inquiry.of_faults(faults) if faults else inquiry.nothing_found(answered)
 
 
 def _nonsense(argument: Argument) -> list[Any]:
@@ -68,13 +68,13 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         if low == high:
             continue  # the function of the library does not have this argument
         for value in _nonsense(argument):
-            words, lost = f"{argument.name}={value!r}", len(inquiry.mistakes) + len(inquiry.losses)
+            words, lost = f"{argument.name}={value!r}", len(inquiry.mistakes) + len(inquiry.hung)
             if inquiry.is_lost:
-                unanswered.append(words)
+                unanswered += [words] if inquiry.hung else []  # else the run was too short
                 continue
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
-            if len(inquiry.mistakes) + len(inquiry.losses) > lost:
+            if len(inquiry.mistakes) + len(inquiry.hung) > lost:
                 unanswered.append(words)
             if claimed is not None and not promises_nothing(question, claimed):
                 accepted[words] = repr(claimed)

@@ -38,6 +38,7 @@ def agreement(inquiry: Inquiry, pairs: Iterable[tuple[Asked, Asked]], *, may_ref
         Whether a library that answers the first question of each pair may refuse every second one.
     """
     compared = answered = 0
+    faults = list[Finding]()
     for first, second in pairs:
         if inquiry.passes_over():
             continue
@@ -55,7 +56,9 @@ def agreement(inquiry: Inquiry, pairs: Iterable[tuple[Asked, Asked]], *, may_ref
             finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, first.arguments, value, detail, certified=other)
             assert finding.witness is not None
             finding.witness.update({"other": second.of.name, "other arguments": second.arguments})
-            return finding
+            faults.append(finding)
+    if faults:
+        return inquiry.of_faults(faults)
     if may_refuse and answered and not compared and _only_refused(inquiry):
         return _refused(inquiry)
     return inquiry.nothing_found(compared, may_refuse=may_refuse)
@@ -103,7 +106,7 @@ def costs_nothing(inquiry: Inquiry, points: Iterable[dict[str, Any]], why: str) 
     why : str
         Reason that the cost is 0, for the message.
     """
-    answered, most = 0, margin(inquiry.case, 0.0)
+    answered, most, faults = 0, margin(inquiry.case, 0.0), list[Finding]()
     for arguments in points:
         if inquiry.passes_over():
             continue
@@ -113,7 +116,9 @@ def costs_nothing(inquiry: Inquiry, points: Iterable[dict[str, Any]], why: str) 
         answered += 1
         if not claimed <= most:
             detail = f"{Asked(inquiry.case, arguments)} = {claimed!r}, but {why}"
-            return finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail, certified=0.0)
+            faults.append(finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail, certified=0.0))
+    if faults:
+        return inquiry.of_faults(faults)
     if answered == 0 and _only_refused(inquiry):
         return inquiry.control() or _refused(inquiry)
     return inquiry.nothing_found(answered, may_refuse=True)

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpassay.properties.assay.expected import FINE
-from dpassay.properties.assay.finding import Finding, weakness_of
+from dpassay.properties.assay.finding import UNANSWERED, Finding, weakness_of
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
@@ -186,11 +186,19 @@ def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> C
     replaces = _says_more(earlier, later, is_first=before.depth == 0)
     finding, other = (later, earlier) if replaces else (earlier, later)
     if _weight(finding) and _weight(other) and (replaces or after.finding.detail not in finding.detail):
-        finding = replace(finding, detail=f"{finding.detail}; {other.detail}")
+        finding = _beside(replace(finding, detail=f"{finding.detail}; {other.detail}"), other)
     calls = before.result.finding.calls + after.finding.calls
     told = replace(finding, calls=calls) if finding.kind is FindingKind.OK else finding
     result = CheckResult(before.check, told, seconds, losses)
     return CheckState(result, number, depth)
+
+
+def _beside(finding: Finding, other: Finding) -> Finding:
+    """Return a finding that names, as not answered, what another round could not observe: no entry excuses it."""
+    if _weight(finding) == _weight(other) or not (other.is_lasting or other.kind is FindingKind.ERROR):
+        return finding
+    witness = finding.witness or {}
+    return replace(finding, witness={**witness, UNANSWERED: [*witness.get(UNANSWERED, []), other.detail]})
 
 
 def _weight(finding: Finding) -> int:

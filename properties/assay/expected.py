@@ -103,16 +103,28 @@ class ExpectedFailure:
         """Return whether the entry covers a mechanism and a law."""
         return _matches(mechanism, self.mechanism) and _matches(law, self.law)
 
-    def excess_of(self, finding: Finding) -> str | None:
-        """Return how a finding of the expected kind is worse than expected, or None if it is not."""
+    def excess_of(self, finding: Finding, others: Sequence["ExpectedFailure"] = ()) -> str | None:
+        """Return how a finding of the expected kind is worse than expected, or None if it is not.
+
+        Parameters
+        ----------
+        finding : Finding
+            The finding.
+        others : sequence of ExpectedFailure
+            Other entries for the same check and kind, which may excuse faults beside the one that is told.
+        """
         unanswered = (finding.witness or {}).get(UNANSWERED)
         if unanswered:
             return f"worse than expected: no answer to {'; '.join(unanswered)}"
         further = (finding.witness or {}).get(FURTHER, ())
-        sizes = (self._excess_of_numbers(*numbers) for numbers in [(finding.claimed, finding.certified), *further])
+        sizes = [self.excess_of_numbers(finding.claimed, finding.certified)]
+        for numbers in further:
+            every = [entry.excess_of_numbers(*numbers) for entry in (self, *others)]
+            sizes.append(None if None in every else every[0])
         return next(filter(None, sizes), None) or self._excess_of_calls(finding)
 
-    def _excess_of_numbers(self, claimed: float | None, certified: float | None) -> str | None:
+    def excess_of_numbers(self, claimed: float | None, certified: float | None) -> str | None:
+        """Return how a number lies farther from the certified one than expected, or on another side, or None."""
         if self.least is not None and not (claimed is not None and claimed >= self.least):
             return f"worse than expected: {claimed} is not at least {self.least:.6g}"
         if self.factor is None and self.direction is None:
@@ -232,11 +244,11 @@ def covering(
     excess : str or None
         The excess over the first entry of this kind; None if there is no such entry, or one that excuses the finding.
     """
+    alike = [entry for entry in entries if entry.finding == finding.kind and entry.covers(mechanism, law)]
     excess = None
-    for entry in entries:
-        if entry.finding == finding.kind and entry.covers(mechanism, law):
-            worse = entry.excess_of(finding)
-            if worse is None:
-                return entry, None
-            excess = excess or worse
+    for entry in alike:
+        worse = entry.excess_of(finding, alike)
+        if worse is None:
+            return entry, None
+        excess = excess or worse
     return None, excess

@@ -13,7 +13,15 @@ from typing import Any
 from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import FURTHER, UNANSWERED, Finding, Settings, weakness_of, without_answer
+from dpassay.properties.assay.finding import (
+    FURTHER,
+    UNANSWERED,
+    Finding,
+    Settings,
+    extremes,
+    weakness_of,
+    without_answer,
+)
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.spec.verdict import Scope
@@ -159,29 +167,28 @@ class _Series:
         """Ask the law at some parameters, unless it is too late."""
         if self.is_over:
             return
+        name = repr(arguments)
         try:
             member = self._family.member(arguments)
-        except WorkerError as error:
-            told = Finding(FindingKind.ERROR, f"no member with {arguments!r}: {error}")
-            self._unanswered.append((repr(arguments), told))
-            return
-        try:
+            name = member.name
             finding = self._check(member, self._settings_of(member))
+        except WorkerError as error:
+            finding = Finding(FindingKind.ERROR, f"no member: {error}")
         except SamplerLostError as error:  # nothing was observed; hypothesis must not take it for a fault of the law
-            self._unanswered.append((member.name, Finding(FindingKind.UNDECIDED, f"{member.name}: {error}")))
-            return
-        self._add(member, finding, arguments)
-
-    def _add(self, member: RemoteMechanism, finding: Finding, arguments: Arguments) -> None:
-        told = replace(finding, detail=f"{member.name}: {finding.detail}")
+            finding = Finding(FindingKind.UNDECIDED, str(error), is_lasting=not error.is_late)
+        told = replace(finding, detail=f"{name}: {finding.detail}")
         if finding.kind in _FAULTS:
             self.faults.append(told)
             self._last = arguments
-            self._deadline = min(self._deadline, time.monotonic() + _SHRINKING_SECONDS)
-        elif finding.kind is FindingKind.ERROR:
-            self._unanswered.append((member.name, told))
+        elif finding.kind is FindingKind.ERROR or finding.is_lasting:
+            self._unanswered.append((name, told))
         else:
             self._others.append(told)
+
+    def hurry(self) -> None:
+        """Leave little time for simpler parameters, if a fault is known."""
+        if self.faults:
+            self._deadline = min(self._deadline, time.monotonic() + _SHRINKING_SECONDS)
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
         """Return the settings with as few calls as are enough, or, for a fit, as many as the adapter states."""
@@ -203,15 +210,17 @@ class _Series:
 
     def confirm(self, settings: Settings) -> None:
         """Ask the law again, with samples, at the parameters of the last fault."""
-        if self.faults and self.faults[-1].kind is FindingKind.WRONG_ANSWER:
+        if not self.faults or self.faults[-1].kind is not FindingKind.WRONG_ANSWER:
+            return
+        try:
             member = self._family.member(self._last)
             limit = member.description["calls"]
             calls = settings.calls if limit is None else min(settings.calls, limit)
-            try:
-                finding = self._check(member, replace(settings, calls=calls))
-            except SamplerLostError:
-                return  # the fault is known without samples
-            self._add(member, finding, self._last)
+            finding = self._check(member, replace(settings, calls=calls))
+        except (WorkerError, SamplerLostError):
+            return  # the fault is known without samples
+        if finding.kind in _FAULTS:
+            self.faults.append(replace(finding, detail=f"{member.name}: {finding.detail}"))
 
     def result(self) -> Finding:
         """Return the last fault of the worst kind, which is the simplest; else what was not answered, then ok.
@@ -225,7 +234,7 @@ class _Series:
             alike = [one for one in self.faults if one.kind is kind]
             if alike:
                 return replace(self._with_others(alike), calls=calls)
-        for kind in (FindingKind.ERROR, FindingKind.UNDECIDED, FindingKind.OK):
+        for kind in (FindingKind.ERROR, FindingKind.UNDECIDED, FindingKind.NOT_RUN, FindingKind.OK):
             alike = [one for one in (*unanswered, *self._others) if one.kind is kind]
             if alike:
                 return replace(self._in_words(alike), calls=calls)
@@ -237,7 +246,7 @@ class _Series:
         """Return the last of some faults, with the others and what was not answered in its witness."""
         told = alike[-1]
         names, reasons = [name for name, _ in self._unanswered], [one.detail for _, one in self._unanswered]
-        beside = {FURTHER: [(one.claimed, one.certified) for one in alike[:-1]], UNANSWERED: names}
+        beside = {FURTHER: extremes([(one.claimed, one.certified) for one in alike[:-1]]), UNANSWERED: names}
         witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
         return replace(told, detail=told.detail + without_answer(names, reasons), witness=witness or None)
 
@@ -272,8 +281,12 @@ def _search(series: _Series, asking: Asking, seed: int) -> None:
         before = len(series.faults)
         series.ask(arguments)
         if len(series.faults) > before:
+            if before == found_at_corners:
+                series.hurry()
             raise _FaultError
 
+    found_at_corners = len(series.faults)
+    series.hurry()
     try:
         ask()
     except (_FaultError, hypothesis.errors.Flaky):

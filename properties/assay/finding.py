@@ -27,6 +27,7 @@ __all__ = [
     "Law",
     "Settings",
     "Turn",
+    "extremes",
     "factor_between",
     "weakness_of",
     "without_answer",
@@ -62,6 +63,34 @@ def factor_between(claimed: float, certified: float) -> float:
         return 1.0
     low, high = sorted((abs(claimed), abs(certified)))
     return high / low if low > 0 and claimed * certified > 0 and low < math.inf else math.inf
+
+
+Numbers = tuple[float | None, float | None]
+"""The number that a library claims, and the certified one; None where there is none."""
+
+
+def extremes(numbers: Sequence[Numbers]) -> list[Numbers]:
+    """Return the worst of the numbers of several faults: an entry that excuses these excuses all.
+
+    Parameters
+    ----------
+    numbers : sequence of pairs
+        The claimed and the certified numbers.
+
+    Returns
+    -------
+    list of pairs
+        Of those that are not complete, the one without a claimed number and the smallest claimed one; of the others
+        the farthest on each side; and of all one that is NaN.
+    """
+    unknown = [pair for pair in numbers if pair[0] is None]
+    named = [(claimed, certified) for claimed, certified in numbers if claimed is not None]
+    wild = [pair for pair in named if any(one is not None and math.isnan(one) for one in pair)]
+    alone = [pair for pair in named if pair[1] is None and pair not in wild]
+    both = [(a, b) for a, b in named if b is not None and not (math.isnan(a) or math.isnan(b))]
+    sides = ([pair for pair in both if pair[0] < pair[1]], [pair for pair in both if pair[0] > pair[1]])
+    farthest = [max(side, key=lambda pair: (factor_between(*pair), abs(pair[0] - pair[1]))) for side in sides if side]
+    return [*unknown[:1], *wild[:1], *sorted(alone, key=lambda pair: pair[0])[:1], *farthest]
 
 
 def without_answer(questions: Sequence[str], reasons: Sequence[str]) -> str:
@@ -101,7 +130,8 @@ class Finding:
         The witness: arguments, or two inputs and an event.
     power : mapping, optional
         For "ok": the smallest detectable violation in the parameters of the claim, the smallest detectable
-        distortion of a distribution, or the number of decided points (``points``, at least 1).
+        distortion of a distribution, or the number of decided points (``points``, at least 1) and of those that the
+        limits left out (``late``).
     is_weak : bool
         Whether the finding is undecided only because the test had too few calls: more of them may decide it.
     is_lasting : bool

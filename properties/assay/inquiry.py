@@ -2,15 +2,22 @@
 
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.assay.finding import UNANSWERED, Finding, Settings, without_answer
+from dpassay.properties.assay.finding import (
+    FURTHER,
+    UNANSWERED,
+    Finding,
+    Settings,
+    extremes,
+    without_answer,
+)
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
 from dpassay.registry import similar_words
@@ -62,6 +69,8 @@ class Inquiry:
     refusals, losses, mistakes, unasked : list of str
         Questions that the library refused, that it did not answer in time, in which the code of the adapter raised by
         mistake, and that the adapter does not ask.
+    hung : list of str
+        The losses that are not due to the end of the time.
     not_numbers : list of tuple
         Questions that were answered with NaN where a number is due: the function that was asked, and the arguments.
     calls, numbers, informative, late : int
@@ -73,6 +82,7 @@ class Inquiry:
     settings: Settings
     refusals: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
+    hung: list[str] = field(default_factory=list)
     mistakes: list[str] = field(default_factory=list)
     unasked: list[str] = field(default_factory=list)
     not_numbers: list[tuple[RemoteAnswer, dict[str, Any]]] = field(default_factory=list)
@@ -119,6 +129,7 @@ class Inquiry:
             self._kind_of(error).append(f"{words_of(arguments)}: {error}")
         except SamplerLostError as error:
             self.losses.append(f"{words_of(arguments)}: {error}")
+            self.hung += [] if error.is_late else self.losses[-1:]
         else:
             self.numbers += not math.isnan(answer)
             self.informative += not _says_nothing(asked, answer)
@@ -193,10 +204,25 @@ class Inquiry:
         why = self._why_undecided(words, answered, may_refuse=may_refuse)
         if why is not None:
             return Finding(FindingKind.UNDECIDED, why, calls=self.calls, scope=Scope.POINTS if answered else None)
-        power = {"points": answered}
+        power = {"points": answered, **({"late": self.late} if self.late else {})}
         return Finding(
             FindingKind.OK, words, evidence=Evidence.ENCLOSED, scope=Scope.POINTS, calls=self.calls, power=power
         )
+
+    def of_faults(self, faults: Sequence[Finding]) -> Finding:
+        """Return the first of some faults, at least one; an entry must excuse what is beside it, too.
+
+        That are the numbers of the others, answers of NaN, and questions without an answer.
+        """
+        told, *others = faults
+        numbers = [(one.claimed, one.certified) for one in others]
+        numbers += [(math.nan, told.certified)] if self.not_numbers else []
+        unanswered = [*self.mistakes, *self.hung]
+        beside = {FURTHER: extremes(numbers), UNANSWERED: unanswered}
+        witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
+        more = f" ({len(others)} more)" if others else ""
+        detail = told.detail + more + without_answer(unanswered, [])
+        return replace(told, detail=detail, witness=witness, calls=self.calls)
 
     def _why_undecided(self, words: str, answered: int, *, may_refuse: bool) -> str | None:
         """Return why a series without a wrong number decides nothing, or None if it is a pass."""
@@ -213,7 +239,7 @@ class Inquiry:
         """Return the finding for answers of NaN, with what else was not answered."""
         of, arguments = self.not_numbers[0]
         whose = "" if of is self.case else f" by {of.name}"
-        unanswered = [*self.mistakes, *self.losses]
+        unanswered = [*self.mistakes, *self.hung]
         detail = f"{of.question}({words_of(arguments)}) = nan{whose}, but should be a number"
         detail += f" ({len(self.not_numbers)} of {self.calls} answers)" + without_answer(unanswered, [])
         about = Inquiry(of, self.settings, calls=self.calls)

@@ -99,7 +99,8 @@ def mechanism_law(
         try:
             return _with_call(case, check(case, settings))
         except SamplerLostError as error:
-            return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case))
+            lasts = not error.is_late
+            return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case), is_lasting=lasts)
         except EveryCallRaisesError as error:
             return _of_raising(case, settings, str(error))
         except (WorkerError, UnreadableLawError) as error:

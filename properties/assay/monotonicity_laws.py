@@ -60,7 +60,8 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
     argument = question.argument(name)
     assert argument is not None
     rng = np.random.default_rng([settings.seed, 4, *name.encode()])
-    inquiry, compared = Inquiry(answer, settings), 0
+    inquiry, compared, faults = Inquiry(answer, settings), 0, list[Finding]()
+    is_bound = not answer.description["claims_exact"]
     ladders = (_LADDERS if question.points >= _CHEAP else 1) * settings.depth
     for base in points_of(question, domain_of(answer), rng, ladders):
         before: tuple[dict[str, Any], float] | None = None
@@ -69,8 +70,8 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                 continue
             arguments = {**base, name: value}
             claimed = inquiry.number(arguments)
-            if claimed is None:
-                continue
+            if claimed is None or (is_bound and math.isinf(claimed)):
+                continue  # such an answer stands for a refusal
             if before is not None:
                 compared += 1
                 smaller, larger = (before, (arguments, claimed))[:: 1 if argument.direction > 0 else -1]
@@ -84,9 +85,9 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                     )
                     assert finding.witness is not None
                     finding.witness.update({"before": before[0], "answer before": before[1]})
-                    return finding
+                    faults.append(finding)
             before = arguments, claimed
-    return inquiry.nothing_found(compared)
+    return inquiry.of_faults(faults) if faults else inquiry.nothing_found(compared)
 
 
 def _is_beyond_delta_error(inquiry: Inquiry, arguments: dict[str, Any], larger: float) -> bool:
@@ -143,7 +144,8 @@ def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
     """Check three orders at a time, one of them an integer, because libraries change formula at integers."""
     answer, question = required(case)
     rng = np.random.default_rng([settings.seed, 15])
-    inquiry, compared = Inquiry(answer, settings), 0
+    inquiry, compared, faults = Inquiry(answer, settings), 0, list[Finding]()
+    is_bound = not answer.description["claims_exact"]
     low, high = domain_of(answer).get("order", (2, _LARGEST_ORDER))
     least, largest = max(2, math.ceil(low)), min(_LARGEST_ORDER, math.floor(high))
     for base in points_of(question, domain_of(answer), rng, _ORDERS * settings.depth) if least < largest else ():
@@ -155,14 +157,15 @@ def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
             if inquiry.passes_over():
                 continue
             asked = [(point, inquiry.number(point)) for point in points]
-            known = [(point, value) for point, value in asked if value is not None]
+            known = [
+                (point, value) for point, value in asked if value is not None and not (is_bound and math.isinf(value))
+            ]
             if len(known) < len(points):
                 continue
             compared += 1
             finding = _above_the_chord(inquiry, known)
-            if finding is not None:
-                return finding
-    return inquiry.nothing_found(compared)
+            faults += [] if finding is None else [finding]
+    return inquiry.of_faults(faults) if faults else inquiry.nothing_found(compared)
 
 
 def _above_the_chord(inquiry: Inquiry, known: list[tuple[dict[str, Any], float]]) -> Finding | None:

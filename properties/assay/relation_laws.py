@@ -5,7 +5,7 @@ Each is asked at random parameters, from fixed seeds; facts about single numbers
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from dpassay.properties.assay.finding import (
     Law,
     Settings,
     Turn,
+    extremes,
     factor_between,
     without_answer,
 )
@@ -49,6 +50,8 @@ class _Answers:
     details: list[str] = field(default_factory=list)
     losses: list[tuple[str, str]] = field(default_factory=list)
     """Relations at which the worker was lost, and how."""
+    late: set[str] = field(default_factory=set)
+    """Those of them that the end of the time stopped."""
     mistakes: dict[str, str] = field(default_factory=dict)
     numbers: list[tuple[float | None, float | None]] = field(default_factory=list)
     """The worst numbers of broken relations on each side, with the bounds that they break; None where one raises."""
@@ -60,6 +63,7 @@ class _Answers:
             number, failed = case.compare(words, seed)
         except SamplerLostError as error:
             self.losses.append((words, f"{words}: {error}"))
+            self.late |= {words} if error.is_late else set()
         except WorkerError as error:
             if error.is_own or error.is_unasked:
                 self.mistakes[words] = f"{words}: {error}"
@@ -75,10 +79,14 @@ class _Answers:
                 self.numbers += [_numbers_of(row) for row in told]
                 self._note(words, seed, "; ".join(_in_words(*row) for row in told))
 
-    def unanswered(self, relations: Iterable[str]) -> list[str]:
-        """Return the relations without an answer at some seed: by a mistake, a lost worker, or never asked."""
-        known = (self.answered | self.broken.keys()) - self.mistakes.keys() - {words for words, _ in self.losses}
-        return [words for words in relations if words not in known]
+    def unanswered(self, relations: Collection[str]) -> list[str]:
+        """Return the relations without an answer at some seed: by a mistake, a lost worker, or never asked.
+
+        Those that only the end of the time stopped are not among them: the run was too short, nothing was hidden.
+        """
+        hidden = self.mistakes.keys() | ({words for words, _ in self.losses} - self.late)
+        known = relations if self.late else self.answered | self.broken.keys()
+        return [words for words in relations if words in hidden or words not in known]
 
     def _note(self, words: str, seed: int, detail: str) -> None:
         self.broken[words] = seed
@@ -90,14 +98,19 @@ _Row = Sequence[Any]
 
 
 def _numbers_of(row: _Row) -> tuple[float, float]:
-    """Return the number of a row that is broken, and the bound that it breaks; the low one for NaN."""
+    """Return the number of a row that is broken, and the bound that it breaks; the low one for NaN.
+
+    A bound that is NaN, a mistake of the adapter or an answer of the library, makes both NaN: nothing excuses them.
+    """
     _, low, value, high = row
+    if math.isnan(low) or math.isnan(high):
+        return math.nan, math.nan
     return value, high if value > high else low
 
 
 def _worst_on_each_side(failed: Sequence[_Row]) -> list[_Row]:
     """Return the rows with the number farthest below and farthest above its bounds; those with NaN come first."""
-    not_numbers = [row for row in failed if math.isnan(row[2])]
+    not_numbers = [row for row in failed if any(math.isnan(number) for number in row[1:])]
     sides = ([row for row in failed if row[2] < row[1]], [row for row in failed if row[2] > row[3]])
     return [*not_numbers[:1], *(max(rows, key=_size) for rows in sides if rows)]
 
@@ -129,12 +142,12 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
         detail += without_answer(unanswered, [*mistakes, *losses])
-        (claimed, certified), *further = answers.numbers
+        told, *others = answers.numbers
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
-            claimed=claimed,
-            certified=certified,
+            claimed=told[0],
+            certified=told[1],
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
@@ -142,7 +155,7 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
                 "broken": answers.broken,
                 "details": answers.details,
                 UNANSWERED: unanswered,
-                FURTHER: further,
+                FURTHER: extremes(others),
             },
         )
     if mistakes:

@@ -30,6 +30,7 @@ from dpassay.properties.assay.mechanism_cases import (
 )
 from dpassay.properties.assay.privacy_laws import confirm_on_pair
 from dpassay.properties.assay.replayed_noise import ROUNDING, does_not_adapt, moved_noise
+from dpassay.properties.assay.sensitivity import length
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.distributions.noise import NoisePair
@@ -174,7 +175,7 @@ def _distance(one: dict[str, Any], two: dict[str, Any]) -> float:
         return math.inf
     if one["family"] == "selection":
         return float(np.max(np.abs(change), initial=0.0))
-    return float(np.linalg.norm(change)) if one["family"] == "gaussian" else float(np.sum(np.abs(change)))
+    return length(change, 2 if one["family"] == "gaussian" else 1)
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -196,7 +197,7 @@ def _excess(claim: Claim, found: Difference) -> tuple[float, float] | None:
         total = math.inf if mu else pure
         return (total, float(claim.epsilon)) if total > float(claim.epsilon) * (1 + _SLACK) else None
     if isinstance(claim, ZCDP):
-        total = pure**2 / 2 + mu**2 / 2
+        total = pure * pure / 2 + mu * mu / 2
         return (total, float(claim.rho)) if total > float(claim.rho) * (1 + _SLACK) else None
     assert isinstance(claim, ApproximateDP)
     epsilon, allowed = float(claim.epsilon), float(claim.delta)

@@ -122,7 +122,7 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
             if stated > level + margin(other, level):
                 one = _Contradiction(Asked(answer, arguments), found, Asked(other, back), inverse.level, stated)
                 worst = one if worst is None or one.weight > worst.weight else worst
-    return inquiry.nothing_found(returned) if worst is None else worst.finding(inquiry)
+    return inquiry.nothing_found(returned) if worst is None else inquiry.of_faults([worst.finding(inquiry)])
 
 
 def _on_the_safe_side(answer: RemoteAnswer, question: Question, found: float) -> float:

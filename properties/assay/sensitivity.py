@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.mechanism import SamplerLostError
 from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.neighbours.moves import Pair
@@ -29,6 +30,7 @@ __all__ = [
     "as_vector",
     "certain_gap",
     "is_certain",
+    "length",
     "widest_gap",
 ]
 
@@ -89,6 +91,8 @@ class WidestGap:
         Number of pairs that have a distance, and of all.
     breaches : tuple of Breach
         Pairs without a distance, one of each kind.
+    lost : SamplerLostError, optional
+        How the worker was lost, which ended the search.
     """
 
     pair: Pair | None
@@ -98,6 +102,7 @@ class WidestGap:
     compared: int = 0
     pairs: int = 0
     breaches: tuple[Breach, ...] = ()
+    lost: SamplerLostError | None = None
 
 
 @dataclass
@@ -111,11 +116,17 @@ class _Search:
     breaches: dict[str, Breach] = field(default_factory=dict)
     best: tuple[Pair, float] | None = None
 
+    lost: SamplerLostError | None = None
+
     def consider(self, pairs: Sequence[Pair]) -> None:
-        """Compare the values of some pairs."""
+        """Compare the values of some pairs; a worker that is lost ends the search, and what is known stays."""
         sides = {side.tobytes(): side for pair in pairs for side in pair}
         unknown = {key: side for key, side in sides.items() if key not in self.known}
-        self.known.update(zip(unknown, self.compute(list(unknown.values())), strict=True))
+        try:
+            self.known.update(zip(unknown, self.compute(list(unknown.values())), strict=True))
+        except SamplerLostError as error:
+            self.lost = error
+            return
         for left, right in pairs:
             keys = left.tobytes(), right.tobytes()
             one, two = self.known[keys[0]], self.known[keys[1]]
@@ -159,7 +170,7 @@ def widest_gap(
     start = time.monotonic()
 
     def is_over() -> bool:
-        return len(search.known) >= evaluations or time.monotonic() - start > seconds
+        return search.lost is not None or len(search.known) >= evaluations or time.monotonic() - start > seconds
 
     designed = _designed(relation, seed)
     while not is_over() and (some := list(islice(designed, _TOGETHER))):
@@ -182,6 +193,7 @@ def widest_gap(
         compared=sum(search.compared.values()),
         pairs=len(search.compared),
         breaches=tuple(search.breaches.values()),
+        lost=search.lost,
     )
 
 
@@ -201,7 +213,20 @@ def _gap(left: Value, right: Value, norm: int) -> float | None:
     if not finite.any() or not _is_alike(left[~finite], right[~finite]):
         return None
     with np.errstate(over="ignore"):
-        return float(np.linalg.norm(right[finite] - left[finite], norm))
+        return length(right[finite] - left[finite], norm)
+
+
+def length(change: Array, norm: int) -> float:
+    """Return a norm of a vector, without overflow of its squares.
+
+    Parameters
+    ----------
+    change : array
+        The vector; infinities give infinity.
+    norm : {1, 2}
+        Which norm.
+    """
+    return math.hypot(*change.ravel()) if norm == 2 else float(np.sum(np.abs(change)))
 
 
 def _is_alike(left: Array, right: Array) -> bool:
@@ -263,7 +288,7 @@ def certain_gap(compute: Compute, pair: Pair, gap: float, *, norm: int) -> Certa
         again = _gap(stacked[0][0], stacked[1][0], norm)
         return CertainGap(0.0, math.inf, False) if again is None else CertainGap(gap, gap, True)
     with np.errstate(over="ignore", invalid="ignore"):
-        noise = NOISE_FACTOR * sum(float(np.linalg.norm(np.ptp(side, axis=0), norm)) for side in stacked)
+        noise = NOISE_FACTOR * sum(length(np.ptp(side, axis=0), norm) for side in stacked)
         middle = _gap(stacked[0].mean(axis=0), stacked[1].mean(axis=0), norm)
     if middle is None or not math.isfinite(middle) or not math.isfinite(noise):
         return CertainGap(0.0, math.inf, False)

@@ -10,6 +10,7 @@ from dpassay.arguments import UsageError
 from dpassay.claims import PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.impl.libraries.worker_process import WorkerError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
@@ -69,13 +70,15 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     ((first, _),) = adversarial_pairs(case.neighbours, seed=settings.seed, limit=1)
     norm = _norm(case, first)
     failures: list[str] = []
+    mistakes: list[str] = []
     returned = 0
 
     def compute(inputs: Sequence[Array]) -> list[Value]:
         nonlocal returned
         values = list(case.noiseless_values(inputs))
-        raised = [str(value) for value in values if isinstance(value, WorkerError)]
-        failures.extend(raised)
+        raised = [value for value in values if isinstance(value, WorkerError)]
+        failures.extend(map(str, raised))
+        mistakes.extend(str(error) for error in raised if error.is_own)
         returned += len(values) - len(raised)
         return [_raised(value) if isinstance(value, WorkerError) else as_vector(value) for value in values]
 
@@ -87,34 +90,65 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
         evaluations=min(_EVALUATIONS, settings.calls),
         seconds=settings.seconds / 2,
     )
-    stated = float(case.description["sensitivity"])
+    words = claim_in_words(case)
     if failures and not returned:
-        return Finding(FindingKind.ERROR, f"noiseless raises on every input: {failures[0]}", claim_in_words(case))
-    slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
-    doubts: list[str] = []
-    if found.pair is not None:
-        certain = certain_gap(compute, found.pair, found.gap, norm=norm)
-        if certain.lower > stated * (1 + slack):
-            return _of_gap(case, settings, found, certain.lower, is_deterministic=certain.is_deterministic)
-        if not certain.is_deterministic and not certain.upper <= stated * (1 + IDEAL_ALLOWANCE):
-            doubts.append(
-                f"computed again, the noiseless value changes by {certain.lower:.6g} to {certain.upper:.6g} "
-                f"between neighbours, and the stated sensitivity is {stated:.6g}"
-            )
-    if found.breaches:
-        finding = _of_breaches(case, settings, found, compute)
-        if finding is not None:
-            return finding
-        doubts.append(f"the noiseless value is {found.breaches[0].words}, but not each time that it is computed")
+        return Finding(FindingKind.ERROR, f"noiseless raises on every input: {failures[0]}", words)
+    fault, doubts = _fault(case, settings, found, compute)
+    if fault is not None:
+        return fault
+    if found.lost is not None:
+        raise found.lost
+    if mistakes:
+        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", words)
     if found.pair is None:
         reason = failures[0] if failures else "it is not numeric"
         doubts.append(f"the noiseless value is unknown, or the same infinity or NaN, on every pair: {reason}")
     elif found.is_constant:
         doubts.append(f"the noiseless value is equal on all {found.evaluations} inputs")
+    stated = float(case.description["sensitivity"])
     if doubts:
         detail = f"{doubts[0]} ({_count(found)})"
-        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), stated, calls=found.evaluations)
+        return Finding(FindingKind.UNDECIDED, detail, words, stated, calls=found.evaluations)
     return _within(found, stated)
+
+
+def _fault(
+    case: RemoteMechanism, settings: Settings, found: WidestGap, compute: Compute
+) -> tuple[Finding | None, list[str]]:
+    """Return the fault that a search has found, an infinite gap before a finite one; and what it leaves uncertain.
+
+    A gap that cannot be computed again, because the worker is lost, is undecided for good.
+    """
+    stated, doubts = float(case.description["sensitivity"]), list[str]()
+    try:
+        infinite = _of_breaches(case, settings, found, compute)
+        if infinite is not None:
+            return infinite, doubts
+        if found.breaches:
+            doubts.append(f"the noiseless value is {found.breaches[0].words}, but not each time that it is computed")
+        if found.pair is None:
+            return None, doubts
+        certain = certain_gap(compute, found.pair, found.gap, norm=_norm(case, found.pair[0]))
+    except SamplerLostError as error:
+        allowance = stated * (1 + IDEAL_ALLOWANCE)
+        if not found.breaches and not found.gap > allowance:
+            raise
+        seen = f"is {found.breaches[0].words}" if found.breaches else f"changes by {found.gap:.6g} between neighbours"
+        detail = (
+            f"the noiseless value {seen}, the stated sensitivity is {stated:.6g}, and it was not asked again: {error}"
+        )
+        kind, words, calls = FindingKind.UNDECIDED, claim_in_words(case), found.evaluations
+        return Finding(kind, detail, words, stated, calls=calls, is_lasting=True), doubts
+    slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
+    if certain.lower > stated * (1 + slack):
+        return _of_gap(case, settings, found, certain.lower, is_deterministic=certain.is_deterministic), doubts
+    if not certain.is_deterministic and not certain.upper <= stated * (1 + IDEAL_ALLOWANCE):
+        doubts.insert(
+            0,
+            f"computed again, the noiseless value changes by {certain.lower:.6g} to {certain.upper:.6g} "
+            f"between neighbours, and the stated sensitivity is {stated:.6g}",
+        )
+    return None, doubts
 
 
 def _raised(error: WorkerError) -> str | None:
@@ -170,7 +204,8 @@ def _of_breach(case: RemoteMechanism, settings: Settings, found: WidestGap, brea
         suspected = Finding(kind, detail, None, stated, math.inf, evidence, scope, calls, witness)
     else:
         words = f"{detail}, which samples do not show ({_count(found)})"
-        suspected = Finding(FindingKind.UNDECIDED, words, claim_in_words(case), stated, calls=calls, witness=witness)
+        kind, claim = FindingKind.UNDECIDED, claim_in_words(case)
+        suspected = Finding(kind, words, claim, stated, calls=calls, witness=witness, is_lasting=True)
     return confirm_on_pair(case, settings, breach.pair, suspected)
 
 

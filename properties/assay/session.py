@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.version import Version
-
-from dpassay.impl.libraries.registry import newest_locked
+from dpassay.impl.libraries.registry import is_older_than_locked
 from dpassay.impl.libraries.remote import BrokenCase, RemoteCase, open_library
 from dpassay.impl.libraries.worker_process import Worker
 
@@ -69,8 +67,7 @@ def open_session(target: Target) -> Session:
 
 def _not_built(target: Target, worker: Worker) -> list[BrokenCase]:
     """Return a broken case for each group of cases that an adapter left out, unless the version is an older one."""
-    newest, version = newest_locked(Path(target.adapter)), worker.greeting["version"]
-    if newest is not None and version is not None and Version(version) < Version(newest):
+    if is_older_than_locked(worker.greeting["version"], Path(target.adapter)):
         return []
     return [
         BrokenCase(worker, {"kind": "broken", "name": f"cases not built: {group}", "error": reason})

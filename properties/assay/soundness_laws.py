@@ -144,7 +144,7 @@ def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
             f"{question.name}({words_of(worst.arguments)}) = {worst.claimed!r}, {side} the certified {worst.bound!r}"
             f" (by a relative {_shortfall(worst):.3g}){_words_of_delta_error(answer)}"
         )
-        return finding_about(
+        told = finding_about(
             FindingKind.UNSOUND_NUMBER,
             inquiry,
             worst.arguments,
@@ -153,6 +153,7 @@ def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
             certified=worst.bound,
             evidence=Evidence.ENCLOSED,
         )
+        return inquiry.of_faults([told])
     tightness = f"answer/truth {min(ratios):.6g} to {max(ratios):.6g}, median {median(ratios):.6g}" if ratios else ""
     return inquiry.nothing_found(len(ratios), _and_uncertified(tightness, inquiry.numbers - len(ratios)))
 
@@ -180,7 +181,7 @@ def _soundness_applies(case: RemoteCase) -> str | None:
 def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     relative, absolute = errors_of(answer)
-    inquiry, known = Inquiry(answer, settings), 0
+    inquiry, known, faults = Inquiry(answer, settings), 0, list[Finding]()
     for compared in _compared_points(inquiry, question):
         far = compared.truth.upper if question.safe == "above" else compared.truth.lower
         if far is None:
@@ -192,7 +193,7 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
         if wrong:
             asked = f"{question.name}({words_of(compared.arguments)})"
             detail = f"{asked} = {compared.claimed!r} is documented as exact, but the certified value is {far!r}"
-            return finding_about(
+            finding = finding_about(
                 FindingKind.WRONG_ANSWER,
                 inquiry,
                 compared.arguments,
@@ -201,6 +202,9 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
                 certified=far,
                 evidence=Evidence.ENCLOSED,
             )
+            faults.append(finding)
+    if faults:
+        return inquiry.of_faults(faults)
     return inquiry.nothing_found(known, _and_uncertified("", inquiry.numbers - known))
 
 

@@ -210,11 +210,13 @@ def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Ite
     """Yield as not run what more time may change: weak tests, and sampled ones that did not show what they must.
 
     What tested nothing, such as a constant or unreadable outcome or a check that raised, stays undecided. A computed
-    check whose expected failure no longer appears stays ok: then the library was mended, or the harness is broken.
+    check whose expected failure does not appear stays ok, unless the limits left out some of its points: the library
+    was mended, or the harness is broken.
     """
     for one in rounds:
         finding = one.result.finding
-        may_change = finding.is_weak or (one.check.law.sampled and finding.kind is not FindingKind.UNDECIDED)
+        is_partial = one.check.law.sampled or bool((finding.power or {}).get("late"))
+        may_change = finding.is_weak or (is_partial and finding.kind is not FindingKind.UNDECIDED)
         if place_of(one.check) in places and may_gain(one) and may_change:
             yield replace(one.result, finding=too_short(finding))
 

@@ -16,7 +16,14 @@ class SamplerLostError(Exception):
     """Raised by a sampler whose process crashed or did not answer: nothing was observed, and nothing may be bet on it.
 
     A call that raises anything else is itself an outcome.
+
+    Attributes
+    ----------
+    is_late : bool
+        Whether the end of the time alone caused it: the process was not given the time that a request may take.
     """
+
+    is_late: bool = False
 
 
 @runtime_checkable

@@ -5,12 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pytest
 
 from dpassay.adapter import Family, Mechanism
 from dpassay.claims import PureDP
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism, open_library
 from dpassay.impl.libraries.worker_process import WorkerLostError
+from dpassay.properties.assay import families
 from dpassay.properties.assay.expected import ExpectedFailure
 from dpassay.properties.assay.families import FITTED, SAMPLED, Asking, check_family
 from dpassay.properties.assay.finding import Finding, Settings
@@ -177,3 +179,19 @@ def test_what_more_calls_do_not_decide_comes_before_a_weak_test() -> None:
     weak, constant = (Finding(FindingKind.UNDECIDED, words, is_weak=words == "weak") for words in ("weak", "constant"))
     found = told(lambda scale: constant if scale == 2 else weak)
     assert (found.is_weak, "constant" in found.detail) == (False, True)
+
+
+def test_parameters_that_are_undecided_for_good_are_not_hidden_by_a_known_fault() -> None:
+    killed = Finding(FindingKind.UNDECIDED, "the worker was killed", is_lasting=True)
+    found = told(lambda scale: killed if scale == 3 else fault(FindingKind.VIOLATION, 1.0, 2.0))
+    entry = ExpectedFailure("family", "law", "", FindingKind.VIOLATION, "known", "none")
+    assert "no answer to" in (entry.excess_of(found) or "")
+    not_run = Finding(FindingKind.NOT_RUN, "on the only pair")
+    assert told(lambda scale: not_run if scale == 3 else PASS).kind is FindingKind.NOT_RUN
+
+
+def test_all_corners_are_asked_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "_SHRINKING_SECONDS", 0.0)
+    found = told(lambda scale: fault(FindingKind.VIOLATION, 1.0, 100.0 if scale == 3 else 1.05))
+    assert found.witness is not None
+    assert (found.certified, found.witness["further"]) == (100.0, [(1.0, 1.05)])

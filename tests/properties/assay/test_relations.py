@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ from dpassay.adapter import Relations
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteRelations, open_library
 from dpassay.impl.libraries.worker_process import WorkerLostError
-from dpassay.properties.assay.expected import ExpectedFailure
+from dpassay.properties.assay.expected import ExpectedFailure, covering
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.relation_laws import RELATION_LAWS
@@ -193,3 +194,38 @@ def test_an_entry_must_excuse_every_broken_relation_and_both_sides(value: float,
     assert size.excess_of(finding(dict(lists if is_first else lists[::-1]))) is not None
     rows = [("known", 1.0, 0.9, 2.0), ("worse", 1.0, value, 2.0)]
     assert size.excess_of(finding({"one": lambda _: rows if is_first else rows[::-1]})) is not None
+
+
+def _rows(rows: list[Row], _: Random) -> list[Row]:
+    return rows
+
+
+@pytest.mark.parametrize("rows", [[("ends", math.nan, 1.0, 2.0)], [("ends", 0.0, 1.0, math.nan)]])
+def test_a_bound_that_is_no_number_is_broken_and_not_excused(rows: list[Row]) -> None:
+    for beside in ([], [("known", 1.0, 0.9, 2.0)]):
+        found = finding({"one": partial(_rows, [*beside, *rows])})
+        assert found.kind is FindingKind.WRONG_ANSWER
+        assert entry(factor=math.inf).excess_of(found) is not None
+
+
+def test_several_entries_excuse_the_faults_of_one_check_together() -> None:
+    found = finding({"one": lambda _: [("low", 1.0, 0.9, 2.0), ("high", 1.0, 2.2, 2.0)]})
+    below, above = entry(factor=1.2, direction="below"), entry(factor=1.2, direction="above")
+    covered = [covering(entries, "numbers", "relations_hold", found)[0] for entries in ([below], [below, above])]
+    assert covered == [None, below]
+
+
+class LateAtTheSecond(LostAtTheSecondSeed):
+    """A known relation is broken, and the end of the time stops the other one."""
+
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+        if relation == "other":
+            raise WorkerLostError("the time limit of the check was reached", is_late=True)
+        return super().compare(relation, seed)
+
+
+def test_what_the_end_of_the_time_stopped_is_no_excess() -> None:
+    settings = Settings(1e-6, 5, 1000, 60.0)
+    late, lost = (LAW.check(case, settings) for case in (LateAtTheSecond(), LostAtTheSecondSeed()))
+    assert entry().excess_of(late) is None
+    assert entry().excess_of(lost) is not None

@@ -2,7 +2,7 @@ import itertools
 import math
 import re
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,22 @@ import pytest
 from dpassay.adapter import Mechanism
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import open_library
+from dpassay.impl.libraries.worker_process import WorkerLostError
 from dpassay.neighbours import parse_neighbours
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.assay.sensitivity import CertainGap, Compute, WidestGap, as_vector, certain_gap, widest_gap
+from dpassay.properties.assay.sensitivity import (
+    CertainGap,
+    Compute,
+    Value,
+    WidestGap,
+    as_vector,
+    certain_gap,
+    length,
+    widest_gap,
+)
 from dpassay.properties.neighbours.pairs import are_neighbours
 
 RNG = np.random.default_rng(5)
@@ -244,3 +254,22 @@ def test_remaining_noise_is_not_taken_for_a_gap() -> None:
     assert exact.pair is not None
     certain = certain_gap(on_all(lambda data: 3 * data[0]), exact.pair, exact.gap, norm=1)
     assert certain == CertainGap(exact.gap, exact.gap, True)
+
+
+def test_the_length_of_a_change_neither_overflows_nor_vanishes() -> None:
+    for size in (1e200, 1e-200):
+        assert length(np.array([size, size]), 2) == pytest.approx(math.sqrt(2) * size, rel=1e-15)
+        assert length(np.array([size, -size]), 1) == 2 * size
+
+
+def test_what_was_seen_before_the_worker_was_lost_stays() -> None:
+    asked = itertools.count()
+
+    def compute(inputs: Sequence[Any]) -> list[Value]:
+        if next(asked) == 1:
+            raise WorkerLostError("the worker hangs")
+        return [as_vector(5 * data[:1]) for data in inputs]
+
+    widest = widest_gap(compute, parse_neighbours(RELATIONS[0]), norm=1, seed=0, evaluations=500, seconds=60.0)
+    assert widest.gap >= 5
+    assert str(widest.lost) == "the worker hangs"
