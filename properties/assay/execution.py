@@ -22,10 +22,13 @@ from dpassay.properties.assay.session import Target, close_session, open_session
 from dpassay.properties.assay.time_limits import Budget, Pace
 from dpassay.spec.ball import UndecidedError
 
-__all__ = ["NOT_STARTED", "run_check", "run_checks", "too_short"]
+__all__ = ["NOT_STARTED", "PROCESS_ENDED", "run_check", "run_checks", "too_short"]
 
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
+
+PROCESS_ENDED = "a process of dpassay ended without an answer"
+"""First words of the detail of a check that had no answer yet when a process of dpassay was lost."""
 
 _PATIENCE = 2.0
 """Factor on the time limit of a law, which ends after its current batch."""
@@ -136,7 +139,7 @@ def _run_elsewhere(
                 done += 1
                 yield result
     except BrokenExecutor as error:
-        why = f"a process of dpassay ended without an answer: {type(error).__name__}"
+        why = f"{PROCESS_ENDED}: {type(error).__name__}"
         lost = Finding(FindingKind.UNDECIDED, why, is_lasting=True)
         yield from (CheckResult(check, lost) for check in checks[done:])
 

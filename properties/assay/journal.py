@@ -2,10 +2,14 @@
 
 Each line is the result of one check in one round. The first line identifies what the results depend on besides the
 check: the versions, the adapter's folder and the laws. A journal of anything else is refused.
+
+The depths of further rounds depend on the time, so that a run that continues may plan others. What a further round
+observed for good, a fault or what is undecided for a lasting reason, therefore counts whatever its depth was.
 """
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -13,7 +17,9 @@ from typing import Any
 
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import decode, encode
-from dpassay.properties.assay.deepening import OPEN
+from dpassay.properties.assay.deepening import OPEN, CheckState, Place, in_round, place_of
+from dpassay.properties.assay.execution import PROCESS_ENDED
+from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, Plan
@@ -44,6 +50,7 @@ class Journal:
     def __init__(self, path: Path | None = None, plan: Plan | None = None) -> None:
         self._path = path
         self._known: dict[str, dict[str, Any]] = {}
+        self._depths: dict[Place, set[int]] = defaultdict(set)
         if path is not None and plan is not None:
             self._open(path, _identity(plan))
 
@@ -59,6 +66,9 @@ class Journal:
         if head != identity:
             raise UsageError(f"--resume {str(path)!r} is the journal of {_words(head)}, not of {_words(identity)}")
         self._known = {record["check"]: record for record in records if record}
+        for key in self._known:
+            place, depth = _place_and_depth(key)
+            self._depths[place].add(depth)
         if not text.endswith("\n"):
             self._write({})  # ends the incomplete line of a run that was killed
 
@@ -70,16 +80,39 @@ class Journal:
         values = {name: decode(record[name]) for name in _FIELDS}
         evidence = None if record["evidence"] is None else Evidence(record["evidence"])
         scope = None if record["scope"] is None else Scope(record["scope"])
-        finding = Finding(FindingKind(record["kind"]), evidence=evidence, scope=scope, **values)
+        kind, is_lasting = FindingKind(record["kind"]), record.get("is_lasting", False)  # absent in older journals
+        finding = Finding(kind, evidence=evidence, scope=scope, is_lasting=is_lasting, **values)
         return CheckResult(check, finding, record["seconds"], tuple(record["losses"]))
 
+    def observed(self, check: Check) -> list[CheckState]:
+        """Return what further rounds of a check observed for good, in the order of the rounds, at any depth.
+
+        Rounds with another level, seed or number of calls belong to another plan.
+        """
+        rounds = [
+            (number, depth)
+            for depth in self._depths.get(place_of(check), ())
+            for number in range(1, depth.bit_length() + 1)  # every round at least doubles the depth, from 0 or 1
+        ]
+        results = ((self.find(in_round(check, *one)), *one) for one in sorted(rounds))
+        return [
+            CheckState(result, number, depth)
+            for result, number, depth in results
+            if result is not None and result.finding.kind not in FINE
+        ]
+
     def add(self, result: CheckResult) -> None:
-        """Record a result; one that is undecided or not run may be decided when the run continues."""
-        if self._path is None or result.finding.kind in OPEN:
+        """Record a result, unless it may be decided when the run continues: undecided for no lasting reason, not run.
+
+        The checks that a lost process of dpassay leaves had no answer: they are not recorded either, but asked again.
+        """
+        is_open = result.finding.kind in OPEN and not result.finding.is_lasting
+        if self._path is None or is_open or result.finding.detail.startswith(PROCESS_ENDED):
             return
         found = result.finding
         record = {name: encode(_simple(getattr(found, name))) for name in _FIELDS}
         record |= {"kind": found.kind, "evidence": found.evidence, "scope": found.scope}
+        record["is_lasting"] = found.is_lasting
         record |= {"check": _key(result.check), "seconds": result.seconds, "losses": list(result.losses)}
         self._write(record)
 
@@ -108,6 +141,11 @@ def _parsed(line: str) -> dict[str, Any]:
 def _key(check: Check) -> str:
     numbers = [repr(getattr(check.settings, name)) for name in _NUMBERS]
     return "\0".join([check.mechanism, check.law.name, *numbers])
+
+
+def _place_and_depth(key: str) -> tuple[Place, int]:
+    mechanism, law, *numbers = key.rsplit("\0", len(_NUMBERS) + 1)
+    return (mechanism, law), int(numbers[_NUMBERS.index("depth")])
 
 
 def _identity(plan: Plan) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def run_plan(
     wanted : callable
         Takes the results so far and returns the checks that are deepened first: failures are expected there.
     journal : Journal, optional
-        Results of an earlier run, which are not computed again; new ones are added.
+        Results of an earlier run, which are not computed again; new ones are added. What further rounds of it observed
+        for good stays, even if this run has no time for them or plans other depths.
 
     Raises
     ------
@@ -133,9 +134,12 @@ def run_plan(
             rounds = []
             limits = Budget.of(budget, len(checks), processes, overrun=overrun)
             for result in run.first(checks, limits, deepens=plan.deepens, unhurried=wanted([])):
-                if result.finding.detail != NOT_STARTED:  # the time is over
-                    rounds.append(CheckState(result, depth=0 if result.is_least else 1))
-                yield result
+                one = CheckState(result, depth=0 if result.is_least else 1)
+                if plan.deepens:
+                    one = run.with_observed(one)
+                if one.result.finding.detail != NOT_STARTED:  # the time is over
+                    rounds.append(one)
+                yield one.result
             if plan.deepens:
                 yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
     finally:
@@ -160,6 +164,12 @@ class _Run:
         for result in self._results(asked, limits if deepens else replace(limits, wished=math.inf), unhurried):
             is_least = result.check.settings.is_least
             yield replace(result, check=whole[place_of(result.check)], is_least=is_least)
+
+    def with_observed(self, one: CheckState) -> CheckState:
+        """Return the state of a check after its first round and what further ones of the journal observed for good."""
+        for later in self.journal.observed(one.check):
+            one = deeper(one, later.result, later.number, later.depth)
+        return one
 
     def further(
         self, rounds: Sequence[CheckState], deadline: float, latest: float, wanted: Wanted
