@@ -94,9 +94,17 @@ def _answers():
             notes="a tolerance of 1e-10 is written in the code, not documented",
             **exact,
         )
-    yield Answer(
-        "compute_sigma", "gaussian_sigma", lambda epsilon, delta: dp_computations.compute_sigma(epsilon, delta, 1.0)
-    )
+    for name, domain in (
+        # there both terms of delta keep ten digits of their difference
+        ("compute_sigma, where terms do not cancel", {"epsilon": (0.01, 20.0), "delta": (1e-30, 0.1)}),
+        ("compute_sigma", {}),
+    ):
+        yield Answer(
+            name,
+            "gaussian_sigma",
+            lambda epsilon, delta: dp_computations.compute_sigma(epsilon, delta, 1.0),
+            domain=domain,
+        )
     yield Answer(
         "LaplaceMechanism.create_from_epsilon",
         "laplace_scale",
