@@ -14,13 +14,10 @@ from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import (
-    FURTHER,
-    UNANSWERED,
     Finding,
     Settings,
-    extremes,
     weakness_of,
-    without_answer,
+    with_beside,
 )
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
@@ -246,9 +243,7 @@ class _Series:
         """Return the last of some faults, with the others and what was not answered in its witness."""
         told = alike[-1]
         names, reasons = [name for name, _ in self._unanswered], [one.detail for _, one in self._unanswered]
-        beside = {FURTHER: extremes([(one.claimed, one.certified) for one in alike[:-1]]), UNANSWERED: names}
-        witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
-        return replace(told, detail=told.detail + without_answer(names, reasons), witness=witness or None)
+        return with_beside(told, [(one.claimed, one.certified) for one in alike[:-1]], names, reasons)
 
     def _in_words(self, alike: list[Finding]) -> Finding:
         """Return that of least power among findings of a kind, first what no more calls decide; with their number."""
@@ -281,11 +276,9 @@ def _search(series: _Series, asking: Asking, seed: int) -> None:
         before = len(series.faults)
         series.ask(arguments)
         if len(series.faults) > before:
-            if before == found_at_corners:
-                series.hurry()
+            series.hurry()
             raise _FaultError
 
-    found_at_corners = len(series.faults)
     series.hurry()
     try:
         ask()

@@ -10,7 +10,7 @@ at the depth that it needs. Violations, unsound numbers and wrong answers are al
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -25,11 +25,13 @@ __all__ = [
     "UNANSWERED",
     "Finding",
     "Law",
+    "Numbers",
     "Settings",
     "Turn",
-    "extremes",
+    "distance_between",
     "factor_between",
     "weakness_of",
+    "with_beside",
     "without_answer",
 ]
 
@@ -65,32 +67,19 @@ def factor_between(claimed: float, certified: float) -> float:
     return high / low if low > 0 and claimed * certified > 0 and low < math.inf else math.inf
 
 
-Numbers = tuple[float | None, float | None]
-"""The number that a library claims, and the certified one; None where there is none."""
-
-
-def extremes(numbers: Sequence[Numbers]) -> list[Numbers]:
-    """Return the worst of the numbers of several faults: an entry that excuses these excuses all.
+def distance_between(claimed: float, certified: float) -> tuple[float, float]:
+    """Return how far two numbers are apart: by which factor, and then by how much.
 
     Parameters
     ----------
-    numbers : sequence of pairs
-        The claimed and the certified numbers.
-
-    Returns
-    -------
-    list of pairs
-        Of those that are not complete, the one without a claimed number and the smallest claimed one; of the others
-        the farthest on each side; and of all one that is NaN.
+    claimed, certified : float
+        The numbers.
     """
-    unknown = [pair for pair in numbers if pair[0] is None]
-    named = [(claimed, certified) for claimed, certified in numbers if claimed is not None]
-    wild = [pair for pair in named if any(one is not None and math.isnan(one) for one in pair)]
-    alone = [pair for pair in named if pair[1] is None and pair not in wild]
-    both = [(a, b) for a, b in named if b is not None and not (math.isnan(a) or math.isnan(b))]
-    sides = ([pair for pair in both if pair[0] < pair[1]], [pair for pair in both if pair[0] > pair[1]])
-    farthest = [max(side, key=lambda pair: (factor_between(*pair), abs(pair[0] - pair[1]))) for side in sides if side]
-    return [*unknown[:1], *wild[:1], *sorted(alone, key=lambda pair: pair[0])[:1], *farthest]
+    return factor_between(claimed, certified), abs(claimed - certified)
+
+
+Numbers = tuple[float | None, float | None]
+"""The number that a library claims, and the certified one; None where there is none."""
 
 
 def without_answer(questions: Sequence[str], reasons: Sequence[str]) -> str:
@@ -270,3 +259,38 @@ def weakness_of(finding: Finding) -> tuple[float, float]:
     power = finding.power or {}
     weakness = power.get("weakness")
     return (float(weakness) if weakness is not None else 0.0, -float(power.get("points", 0)))
+
+
+def with_beside(
+    told: Finding, numbers: Sequence[Numbers], unanswered: Sequence[str], reasons: Sequence[str] = ()
+) -> Finding:
+    """Return a fault with what is beside it in its witness, which an expected failure must excuse, too.
+
+    Parameters
+    ----------
+    told : Finding
+        The fault that is told.
+    numbers : sequence of pairs
+        The claimed and the certified numbers of other faults.
+    unanswered, reasons : sequence of str
+        Questions without an answer, and why, as for `without_answer`.
+    """
+    beside = {FURTHER: _extremes(numbers), UNANSWERED: list(unanswered)}
+    witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
+    return replace(told, detail=told.detail + without_answer(unanswered, reasons), witness=witness or None)
+
+
+def _extremes(numbers: Sequence[Numbers]) -> list[Numbers]:
+    """Return the worst of the numbers of several faults: an entry that excuses these excuses all.
+
+    Of those that are not complete, these are one without a claimed number and the smallest claimed one; of the others
+    the farthest on each side; and of all one that is NaN.
+    """
+    unknown = [pair for pair in numbers if pair[0] is None]
+    named = [(claimed, certified) for claimed, certified in numbers if claimed is not None]
+    wild = [pair for pair in named if any(one is not None and math.isnan(one) for one in pair)]
+    alone = [pair for pair in named if pair[1] is None and pair not in wild]
+    both = [(a, b) for a, b in named if b is not None and not (math.isnan(a) or math.isnan(b))]
+    sides = ([pair for pair in both if pair[0] < pair[1]], [pair for pair in both if pair[0] > pair[1]])
+    farthest = [max(side, key=lambda pair: distance_between(*pair)) for side in sides if side]
+    return [*unknown[:1], *wild[:1], *sorted(alone, key=lambda pair: pair[0])[:1], *farthest]

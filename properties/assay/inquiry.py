@@ -11,11 +11,10 @@ import numpy as np
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import (
-    FURTHER,
     UNANSWERED,
     Finding,
     Settings,
-    extremes,
+    with_beside,
     without_answer,
 )
 from dpassay.properties.assay.kinds import FindingKind
@@ -105,8 +104,9 @@ class Inquiry:
 
     def passes_over(self) -> bool:
         """Return whether a limit is reached, and count the point that is not asked then."""
-        self.late += self.is_over
-        return self.is_over
+        is_over = self.is_over
+        self.late += is_over
+        return is_over
 
     def number(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:
         """Return the answer to a question to which a number is due, as :meth:`ask` does.
@@ -217,12 +217,9 @@ class Inquiry:
         told, *others = faults
         numbers = [(one.claimed, one.certified) for one in others]
         numbers += [(math.nan, told.certified)] if self.not_numbers else []
-        unanswered = [*self.mistakes, *self.hung]
-        beside = {FURTHER: extremes(numbers), UNANSWERED: unanswered}
-        witness = {**(told.witness or {}), **{key: value for key, value in beside.items() if value}}
         more = f" ({len(others)} more)" if others else ""
-        detail = told.detail + more + without_answer(unanswered, [])
-        return replace(told, detail=detail, witness=witness, calls=self.calls)
+        told = replace(told, detail=told.detail + more, calls=self.calls)
+        return with_beside(told, numbers, [*self.mistakes, *self.hung])
 
     def _why_undecided(self, words: str, answered: int, *, may_refuse: bool) -> str | None:
         """Return why a series without a wrong number decides nothing, or None if it is a pass."""

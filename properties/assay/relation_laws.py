@@ -13,15 +13,13 @@ from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations
 from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import (
-    FURTHER,
-    UNANSWERED,
     Finding,
     Law,
+    Numbers,
     Settings,
     Turn,
-    extremes,
-    factor_between,
-    without_answer,
+    distance_between,
+    with_beside,
 )
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope
@@ -53,7 +51,7 @@ class _Answers:
     late: set[str] = field(default_factory=set)
     """Those of them that the end of the time stopped."""
     mistakes: dict[str, str] = field(default_factory=dict)
-    numbers: list[tuple[float | None, float | None]] = field(default_factory=list)
+    numbers: list[Numbers] = field(default_factory=list)
     """The worst numbers of broken relations on each side, with the bounds that they break; None where one raises."""
 
     def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
@@ -63,7 +61,8 @@ class _Answers:
             number, failed = case.compare(words, seed)
         except SamplerLostError as error:
             self.losses.append((words, f"{words}: {error}"))
-            self.late |= {words} if error.is_late else set()
+            if error.is_late:
+                self.late.add(words)
         except WorkerError as error:
             if error.is_own or error.is_unasked:
                 self.mistakes[words] = f"{words}: {error}"
@@ -112,13 +111,10 @@ def _worst_on_each_side(failed: Sequence[_Row]) -> list[_Row]:
     """Return the rows with the number farthest below and farthest above its bounds; those with NaN come first."""
     not_numbers = [row for row in failed if any(math.isnan(number) for number in row[1:])]
     sides = ([row for row in failed if row[2] < row[1]], [row for row in failed if row[2] > row[3]])
-    return [*not_numbers[:1], *(max(rows, key=_size) for rows in sides if rows)]
-
-
-def _size(row: _Row) -> tuple[float, float]:
-    """Return how far a number lies from the bound that it breaks: by which factor, and by how much."""
-    value, bound = _numbers_of(row)
-    return factor_between(value, bound), abs(value - bound)
+    return [
+        *not_numbers[:1],
+        *(max(rows, key=lambda row: distance_between(*_numbers_of(row))) for rows in sides if rows),
+    ]
 
 
 def _check(case: RemoteCase, settings: Settings) -> Finding:
@@ -141,23 +137,18 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     losses = [detail for _, detail in answers.losses]
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
-        detail += without_answer(unanswered, [*mistakes, *losses])
-        told, *others = answers.numbers
-        return Finding(
+        (claimed, certified), *others = answers.numbers
+        told = Finding(
             FindingKind.WRONG_ANSWER,
             detail,
-            claimed=told[0],
-            certified=told[1],
+            claimed=claimed,
+            certified=certified,
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
-            witness={
-                "broken": answers.broken,
-                "details": answers.details,
-                UNANSWERED: unanswered,
-                FURTHER: extremes(others),
-            },
+            witness={"broken": answers.broken, "details": answers.details},
         )
+        return with_beside(told, others, unanswered, [*mistakes, *losses])
     if mistakes:
         return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)
     if losses or asked < number:
