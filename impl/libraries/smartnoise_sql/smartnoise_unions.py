@@ -45,6 +45,19 @@ def _union(users, epsilon, delta, contributions):
     return policy_laplace(frame, epsilon, delta, contributions)
 
 
+def _least(is_released, low, high):
+    """Return the least noise between two numbers with which an item is released, by bisection."""
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_released(middle) else (middle, high)
+    return high
+
+
+def _above(least, scale):
+    """Return how likely Laplace noise is above a number."""
+    return 0.5 * math.exp(-least / scale) if least > 0 else 1 - 0.5 * math.exp(least / scale)
+
+
 _FULL = ["ca", "c", "bc", "a", "ab", "bac", "c", "bca"]
 """The items of users who give two items all the weight that they may have."""
 
@@ -64,11 +77,8 @@ def _full_union():
             return released(data)
 
     def distribution(data):
-        low, high = -10.0, 10.0
-        for _ in range(50):
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_released(middle, data) else (middle, high)
-        above = 0.5 * math.exp(-high * epsilon) if high > 0 else 1 - 0.5 * math.exp(high * epsilon)
+        least = _least(lambda noise: is_released(noise, data), -10.0, 10.0)
+        above = _above(least, 1 / epsilon)
         return {"family": "finite", "symbols": [True, False], "probabilities": [above, 1 - above]}
 
     return Mechanism(
@@ -96,13 +106,11 @@ def _released_alone(epsilon, delta, contributions, items):
         low, high = -1e3, 1e3
         if is_released(low) or not is_released(high):
             return float(is_released(low))
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_released(middle) else (middle, high)
+        least = _least(is_released, low, high)
         with _without_noise() as scales:
             _union([range(items)], epsilon, delta, contributions)
         scale, counted = scales[0], len(scales)  # each item that counts has noise of its own
-        above = 0.5 * math.exp(-high / scale) if high > 0 else 1 - 0.5 * math.exp(high / scale)
+        above = _above(least, scale)
         return -math.expm1(counted * math.log1p(-above)) if above < 1 else 1.0
 
     def distribution(data):
