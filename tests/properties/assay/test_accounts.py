@@ -13,6 +13,7 @@ from dpassay.adapter import Answer, Refused
 from dpassay.impl.accounting.gaussian import gaussian_delta
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteAnswer, open_library
+from dpassay.impl.libraries.worker_process import WorkerLostError
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
 from dpassay.properties.assay.expected import ExpectedFailure
@@ -482,3 +483,20 @@ def test_an_unsound_number_does_not_hide_nan_nor_a_mistake() -> None:
     assert entry.excess_of(plain) is None
     assert "NaN" in (entry.excess_of(wild) or "")
     assert "no answer to" in (entry.excess_of(hidden) or "")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_lost_worker_beside_an_unsound_number_is_excused_only_by_the_end_of_the_time(
+    monkeypatch: pytest.MonkeyPatch, is_late: bool
+) -> None:
+    asked, compute = itertools.count(), RemoteAnswer.compute
+
+    def lost_once(self: RemoteAnswer, **arguments: Any) -> float:
+        if next(asked) == 3:
+            raise WorkerLostError("it hangs", is_late=is_late)
+        return compute(self, **arguments)
+
+    monkeypatch.setattr(RemoteAnswer, "compute", lost_once)
+    found = check("soundness", Answer("a", "gaussian_renyi", lambda sigma, order: 0.9 * renyi(order, sigma)))
+    excess = known("soundness", FindingKind.UNSOUND_NUMBER).excess_of(found)
+    assert (excess is None) == is_late, found
