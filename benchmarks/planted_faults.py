@@ -6,6 +6,7 @@ the library's package, which shadows the installed one, and the suite runs on it
 neither expected nor found on the copy without a fault. A run under a tracer says which cases execute which lines: on a
 fault only the cases run that execute its lines, or that the tracer did not come to. A survivor in lines that no case
 executes is reported as not reached. The survivors are sorted by cause in ``benchmarks/planted_faults.toml``.
+With ``--faults FILE`` the faults are those of a file (`benchmarks.written_faults`) instead of drawn ones.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import numpy as np
 from benchmarks.mutation.mutants import Mutant, Source
 from benchmarks.mutation.places import places
 from benchmarks.privacy_faults import faults
+from benchmarks.written_faults import read_faults
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.environments import build_environment, newest_version
@@ -112,6 +114,28 @@ PACKAGES = {
         ),
     ),
     "prv-accountant": ("prv_accountant", (".",)),
+    "dpmm": ("dpmm", ("models", "pipelines", "processing", "utils.py")),
+    "flwr": (
+        "flwr",
+        (
+            "clientapp/mod/centraldp_mods.py",
+            "clientapp/mod/localdp_mod.py",
+            "server/strategy/dp_adaptive_clipping.py",
+            "server/strategy/dp_fixed_clipping.py",
+            "server/strategy/dpfedavg_adaptive.py",
+            "server/strategy/dpfedavg_fixed.py",
+            "serverapp/strategy/dp_adaptive_clipping.py",
+            "serverapp/strategy/dp_fixed_clipping.py",
+            "supercore/differential_privacy.py",
+            "supercore/privacy_accounting",
+        ),
+    ),
+    "gdpnum": ("gdpnum", (".",)),
+    "jax-privacy": ("jax_privacy", (".",)),
+    "opendp": ("opendp", ("_convert.py", "context.py", "extras", "mod.py")),
+    "pure-ldp": ("pure_ldp", ("core", "frequency_oracles", "heavy_hitters")),
+    "python-dp": ("pydp", ("algorithms", "distributions", "ml", "util")),
+    "riskcal": ("riskcal", (".",)),
 }
 """The package of each library, and its files and folders that compute privacy."""
 
@@ -439,6 +463,7 @@ def main() -> None:
     parser.add_argument("library", choices=sorted(PACKAGES))
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", type=Path, help="file of faults that are planted instead of drawn ones")
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of the suite on one fault")
     parser.add_argument("--law", default="*", help="run only laws whose name matches")
     parser.add_argument("--untraced", action="store_true", help="run all cases on each fault")
@@ -451,7 +476,10 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         bench = prepare(options.library, options.seconds, options.law, Path(folder))
-        drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
+        if options.faults:
+            drawn = read_faults(options.faults, bench.copy)
+        else:
+            drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
         coverage = Coverage({}, frozenset()) if options.untraced else bench.coverage()
         plan = bench.plan()
         known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(plan))

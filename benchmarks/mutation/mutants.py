@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.mutation.operators import Replacement, Signatures, replacements
 from benchmarks.mutation.places import Place, places
 
-__all__ = ["Mutant", "Source", "draw", "find", "read_sources"]
+__all__ = ["Mutant", "Source", "difference", "draw", "find", "read_sources"]
 
 FOLDERS = ("spec", "impl")
 LEFT_OUT = ("impl/broken", "impl/libraries")
@@ -69,7 +69,7 @@ class Source:
                 return None
         except SyntaxError:
             return None
-        diff = _diff(self.text, changed)
+        diff = difference(self.text, changed)
         return Mutant(
             self._key(place, diff), self.path, place.function, place.node.lineno, operator, place.block, diff, changed
         )
@@ -101,7 +101,8 @@ def _bound_names(tree: ast.Module) -> set[str]:
     return names | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
-def _diff(before: str, after: str) -> tuple[str, ...]:
+def difference(before: str, after: str) -> tuple[str, ...]:
+    """Return the lines that differ, without their indentation, after a minus or a plus."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
     return tuple(line[0] + line[1:].strip() for line in lines if not line.startswith("@@"))
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from benchmarks.planted_faults import draw
 from benchmarks.public_bugs import read
+from benchmarks.written_faults import read_faults
 
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import known_libraries
 
 SOURCE = '''
@@ -83,3 +85,49 @@ def test_causes_of_survivors_are_known() -> None:
     causes = tomllib.loads(path.read_text("utf-8"))
     assert {entry["cause"] for entry in causes.values()} <= {"equivalent", "weaker", "not adapted", "too little power"}
     assert all(entry["reason"] for entry in causes.values())
+
+
+WRITTEN = """
+[[fault]]
+path = "library/code.py"
+old = "np.clip(value, -scale, scale)"
+new = "np.clip(value, -scale, 2 * scale)"
+what = "The upper bound is twice as far."
+level = "obvious"
+"""
+
+
+def test_a_written_fault_is_planted_where_it_says(package: Path, tmp_path: Path) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_text(WRITTEN, "utf-8")
+    (mutant,) = read_faults(file, tmp_path)
+    assert mutant.changed == SOURCE.replace("-scale, scale)", "-scale, 2 * scale)")
+    assert SOURCE.splitlines()[mutant.line - 1].strip() == "value = np.clip(value, -scale, scale)"
+    assert (mutant.path, mutant.function) == ("library/code.py", "Mechanism.randomise")
+    assert mutant.diff == (
+        "-value = np.clip(value, -scale, scale)",
+        "+value = np.clip(value, -scale, 2 * scale)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("scale", "2", "occurs 5 times"),
+        ("absent", "2", "occurs 0 times"),
+        ("value < 0", "value<0", "is the same program"),
+        ("value < 0", "value <", "is no valid Python"),
+    ],
+)
+def test_a_fault_that_cannot_be_planted_is_refused(
+    package: Path, tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_text(
+        WRITTEN.replace('"np.clip(value, -scale, scale)"', f'"{old}"').replace(
+            "np.clip(value, -scale, 2 * scale)", new
+        ),
+        "utf-8",
+    )
+    with pytest.raises(UsageError, match=words):
+        read_faults(file, tmp_path)
