@@ -16,9 +16,11 @@ from pipeline_dp import dp_computations
 from pipeline_dp.aggregate_params import MechanismType
 from pipeline_dp_budgets import budgets
 from pipeline_dp_calibrations import bounded_params, calibrations
+from pipeline_dp_combiners import facts_of_combiners
 from pipeline_dp_engine import aggregation, aggregations
 from pipeline_dp_facts import facts_of_the_library
 from pipeline_dp_families import families
+from pipeline_dp_limits import facts_of_limits
 from pipeline_dp_noise import exponential, numbers
 from pipeline_dp_selection import selections
 
@@ -206,6 +208,8 @@ def cases():
     return list(
         present_cases(
             facts_of_the_library,
+            facts_of_combiners,
+            facts_of_limits,
             budgets,
             numbers,
             selections,
