@@ -151,6 +151,7 @@ class _Series:
         self._asking = asking
         self.parameters = family.parameters
         self.faults: list[Finding] = []
+        self._late = 0
         self._last: Arguments = {}
         self._others: list[Finding] = []
         self._unanswered: list[tuple[str, Finding]] = []
@@ -161,8 +162,9 @@ class _Series:
         return time.monotonic() > self._deadline
 
     def ask(self, arguments: Arguments) -> None:
-        """Ask the law at some parameters, unless it is too late."""
+        """Ask the law at some parameters, or count them if it is too late."""
         if self.is_over:
+            self._late += 1
             return
         name = repr(arguments)
         try:
@@ -251,7 +253,10 @@ class _Series:
         every = len(self._others) + len(self._unanswered)
         count = f"{every}" if len(alike) == every else f"{len(alike)} of {every}"
         scope = Scope.POINTS if one.scope is None else one.scope
-        return replace(one, detail=f"{count} parameters; {one.detail}", scope=scope)
+        if not self._late or one.kind is not FindingKind.OK:
+            return replace(one, detail=f"{count} parameters; {one.detail}", scope=scope)
+        detail = f"{count} parameters, {self._late} not asked in time; {one.detail}"
+        return replace(one, detail=detail, power={**(one.power or {}), "late": self._late}, scope=scope)
 
 
 def _search(series: _Series, asking: Asking, seed: int) -> None:

@@ -1,5 +1,6 @@
 """Laws of families: how many outcomes are drawn at each parameter, and what several findings become."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -67,7 +68,9 @@ def test_a_fit_draws_what_the_adapter_states_unless_the_time_is_short() -> None:
     assert set(calls_at_parameters(replace(SETTINGS, calls=4000), FITTED)) == {4000}
 
 
-def told(findings: Callable[[float], Finding], *, confirms: bool = False, draws: int = 0) -> Finding:
+def told(
+    findings: Callable[[float], Finding], *, confirms: bool = False, draws: int = 0, settings: Settings = SETTINGS
+) -> Finding:
     """Return the finding of a law whose finding at a parameter, 1, 2 or 3, is known."""
 
     def make(scale: int) -> Mechanism:
@@ -78,7 +81,7 @@ def told(findings: Callable[[float], Finding], *, confirms: bool = False, draws:
     (family,) = open_library(InProcessWorker([Family("family", make, {"scale": [1, 2, 3]})]))
     assert isinstance(family, RemoteFamily)
     asking = Asking(corners=3, draws=draws, shrinks=confirms)
-    return check_family(lambda member, _: findings(_scale_of(member)), family, SETTINGS, asking)
+    return check_family(lambda member, _: findings(_scale_of(member)), family, settings, asking)
 
 
 def _scale_of(member: RemoteMechanism) -> float:
@@ -195,3 +198,16 @@ def test_all_corners_are_asked_after_a_fault(monkeypatch: pytest.MonkeyPatch) ->
     found = told(lambda scale: fault(FindingKind.VIOLATION, 1.0, 100.0 if scale == 3 else 1.05))
     assert found.witness is not None
     assert (found.certified, found.witness["further"]) == (100.0, [(1.0, 1.05)])
+
+
+def test_parameters_that_the_end_of_the_time_left_out_are_told() -> None:
+    """A known fault may be at one of them, so that its absence is no news."""
+
+    def ask_slowly(_: float) -> Finding:
+        time.sleep(0.2)
+        return PASS
+
+    found = told(ask_slowly, settings=replace(SETTINGS, seconds=0.1))
+    assert (found.kind, found.power) == (FindingKind.OK, {"points": 1, "late": 2})
+    assert found.detail.startswith("1 parameters, 2 not asked in time; ")
+    assert told(lambda scale: PASS).power == {"points": 1}
