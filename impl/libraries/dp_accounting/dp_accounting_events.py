@@ -266,7 +266,10 @@ def _samples(random):
 def _trees(random):
     """Check that a record is in one node of each level of its tree."""
     sigma, count = _noise(random), random.randint(1, 3)
-    for steps in (random.randint(1, 40), [random.randint(1, 40) for _ in range(3)]):
+    power = 2 ** random.randint(2, 20)
+    around = (power - 1, power, power + 1)  # a full tree; the next ones are a level higher
+    lists = [[random.randint(1, 40) for _ in range(3)], [3, power, power // 2]]
+    for steps in (1, 2, random.randint(1, 40), *around, *lists):
         event = dp.SelfComposedDpEvent(dp.SingleEpochTreeAggregationDpEvent(sigma, steps), count)
         levels = max(steps if isinstance(steps, list) else [steps]).bit_length()
         found = rdp.RdpAccountant(_ORDERS, _SPECIAL).compose(event).rdp
@@ -330,7 +333,9 @@ def _conversions(random):
     orders = sorted([1.001, *(random.uniform(1.02, 30) for _ in range(5)), random.uniform(30, 200)])
     scale = math.exp(random.uniform(math.log(1e-4), math.log(2)))
     divergences = [scale * order * random.uniform(0.8, 1.2) for order in orders]
-    for delta in (10 ** random.uniform(-9, -2), random.uniform(0.01, 0.9)):
+    # the bound of Bretagnolle and Huber: the square of the last delta is below it, and the delta itself above it
+    least = -math.expm1(-min(divergences))
+    for delta in (10 ** random.uniform(-9, -2), random.uniform(0.01, 0.9), least ** random.uniform(0.6, 0.99)):
         found, order = rdp.compute_epsilon(orders, divergences, delta)
         exact = min(_epsilon_of(o, r, delta) for o, r in zip(orders, divergences))
         words = f"compute_epsilon({orders}, {divergences}, {delta!r})"

@@ -26,6 +26,9 @@ _DELTAS = (1e-6, 0.02, 0.2)
 _LARGEST = 40.0
 """More than three of the largest finite losses together."""
 
+_LOST = 0.05
+"""The mass that a composition may truncate: several of its outcomes, and an amount that no rounding has."""
+
 _ALL = -20.0
 """A level at which delta is 1 but for 2e-9: the losses and the mass at infinity add up to 1."""
 
@@ -67,33 +70,35 @@ def _of(upper, lower):
     return _Outcomes(list(zip(upper, lower)), list(zip(lower, upper)))
 
 
-def _around(near, far, rounded, *, pessimistic):
+def _around(near, far, rounded, lost=0.0, *, pessimistic):
     """Yield bounds of delta and of epsilon.
 
     On one side are those of the outcomes `near`; on the other those of `far`, of which each of `rounded` losses has
-    moved by an interval.
+    moved by an interval, and a mass of at most `lost` to infinity, or out of sight.
     """
-    moved = rounded * _INTERVAL * (1 if pessimistic else -1)
+    moved, aside = (rounded * _INTERVAL, lost) if pessimistic else (-rounded * _INTERVAL, -lost)
     for level in _LEVELS:
-        low, high = sorted([near.delta(level), far.delta(level - moved)])
+        low, high = sorted([near.delta(level), far.delta(level - moved) + aside])
         yield "delta", level, low - _ROUNDING, high + _ROUNDING
     for delta in _DELTAS:
-        low, high = sorted([near.epsilon(delta), max(far.epsilon(delta) + moved, 0.0)])
+        low, high = sorted([near.epsilon(delta), max(far.epsilon(delta - aside) + moved, 0.0)])
         yield "epsilon", delta, low - _EPSILON_ROUNDING, high + _EPSILON_ROUNDING
 
 
-def _compare(words, found, near, far, rounded, *, pessimistic=True):
+def _compare(words, found, near, far, rounded, lost=0.0, *, pessimistic=True):
     """Compare delta and epsilon of losses with those of outcomes."""
     ask = {"delta": found.get_delta_for_epsilon, "epsilon": found.get_epsilon_for_delta}
-    for asked, given, low, high in _around(near, far, rounded, pessimistic=pessimistic):
+    for asked, given, low, high in _around(near, far, rounded, lost, pessimistic=pessimistic):
         yield f"{words}, {asked} at {given!r}", low, float(ask[asked](given)), high
 
 
 def _compare_composed(words, one, two, near, far, rounded, *, pessimistic=True):
-    """Compare the composition of two losses, in both orders and at once."""
+    """Compare the composition of two losses, in both orders, truncated or not, and at once."""
     for order, first, second in (("", one, two), (", in the other order", two, one)):
-        found = first.compose(second)
-        yield from _compare(f"{words}, composed{order}", found, near, far, rounded, pessimistic=pessimistic)
+        composed = f"{words}, composed{order}"
+        yield from _compare(composed, first.compose(second), near, far, rounded, pessimistic=pessimistic)
+        found = first.compose(second, _LOST)
+        yield from _compare(f"{composed}, truncated", found, near, far, rounded, _LOST, pessimistic=pessimistic)
         for asked, level, low, high in _around(near, far, rounded, pessimistic=pessimistic):
             if asked == "delta":
                 at_once = float(first.get_delta_for_epsilon_for_composed_pld(second, level))
@@ -147,6 +152,10 @@ def _of_functions(lower, upper, bound, response, keep, *, pessimistic):
     yield from _compare(words, losses, near, far, 1, pessimistic=pessimistic)
     twice = near.and_then(near), far.and_then(far)
     yield from _compare(f"{words}, twice", losses.self_compose(2), *twice, 2, pessimistic=pessimistic)
+    found = losses.self_compose(2, _LOST)
+    yield from _compare(f"{words}, twice, truncated", found, *twice, 2, _LOST, pessimistic=pessimistic)
+    nothing = _distributions.identity(_INTERVAL, pessimistic)
+    yield from _compare(f"nothing, and {words}", nothing.compose(losses), near, far, 1, pessimistic=pessimistic)
     both = near.and_then(other), far.and_then(other)
     words = f"{words}, and a response kept with {keep!r}"
     yield from _compare_composed(words, losses, symmetric, *both, 2, pessimistic=pessimistic)
@@ -161,20 +170,21 @@ def _responses(random):
         relations.REPLACE_ONE: _of([keep, other, *[other] * (buckets - 2)], [other, keep, *[other] * (buckets - 2)]),
         relations.REPLACE_SPECIAL: _of([keep, *[other] * (buckets - 1)], [1 / buckets] * buckets),
     }
-    losses = {
-        relation: _distributions.from_randomized_response(
-            noise, buckets, value_discretization_interval=_INTERVAL, neighboring_relation=relation
-        )
-        for relation in exact
-    }
-    for relation, once in exact.items():
-        words = f"from_randomized_response({noise!r}, {buckets}, {relation})"
-        yield from _compare(words, losses[relation], once, once, 1)
-        twice = once.and_then(once)
-        yield from _compare(f"{words}, twice", losses[relation].self_compose(2), twice, twice, 2)
     both = exact[relations.REPLACE_ONE].and_then(exact[relations.REPLACE_SPECIAL])
-    words = f"from_randomized_response({noise!r}, {buckets}) of both relations"
-    yield from _compare_composed(words, *losses.values(), both, both, 2)
+    for pessimistic in (True, False):
+        losses = {
+            relation: _distributions.from_randomized_response(
+                noise, buckets, pessimistic, _INTERVAL, neighboring_relation=relation
+            )
+            for relation in exact
+        }
+        for relation, once in exact.items():
+            words = f"from_randomized_response({noise!r}, {buckets}, {pessimistic}, {relation})"
+            yield from _compare(words, losses[relation], once, once, 1, pessimistic=pessimistic)
+            twice, found = once.and_then(once), losses[relation].self_compose(2)
+            yield from _compare(f"{words}, twice", found, twice, twice, 2, pessimistic=pessimistic)
+        words = f"from_randomized_response({noise!r}, {buckets}, {pessimistic}) of both relations"
+        yield from _compare_composed(words, *losses.values(), both, both, 2, pessimistic=pessimistic)
 
 
 def _guaranteed(random):

@@ -5,6 +5,7 @@ The reference is a dictionary from the integers of the grid to probabilities, an
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -17,6 +18,10 @@ __all__ = ["pmf_relations"]
 _INTERVAL = 0.1
 _ROUNDING = 1e-11
 """Absolute: sums of a few probabilities, and fast Fourier transforms of them."""
+
+
+_LOST = 0.1
+"""A mass that may be truncated: that of several losses."""
 
 
 class _Losses:
@@ -111,8 +116,7 @@ def _epsilons(random):
 def _compositions(random):
     one, two = _drawn(random), _drawn(random)
     exact, about = one.and_then(two), f"{_about(one)}, then {_about(two)}"
-    for pessimistic in (True, False):
-        lost = random.choice([0.0, 0.02])
+    for pessimistic, lost in itertools.product((True, False), (0.0, _LOST)):
         for (form, first), (other, second) in (
             (first, second)
             for first in _both(one, pessimistic=pessimistic)
@@ -127,12 +131,11 @@ def _compositions(random):
 
 
 def _repetitions(random):
-    losses, count, lost = _drawn(random), random.randint(2, 4), random.choice([0.0, 1e-15, 0.02])
+    losses, count = _drawn(random), random.randint(2, 4)
     exact = losses.times(count)
-    for pessimistic in (True, False):
+    for pessimistic, lost in itertools.product((True, False), (0.0, 1e-15, _LOST)):
         for form, found in _both(losses, pessimistic=pessimistic):
             words = f"{form}, {count} times {_about(losses)}, truncated {lost}, pessimistic {pessimistic}"
-            repeated = found.self_compose(count, lost)
             # many sparse losses become dense; the Fourier transform wraps around what a dense repetition truncates,
             # which is at infinity in any case
             repeated = found.self_compose(count, lost)
@@ -197,15 +200,24 @@ def _dictionaries(random):
         kept = sum(common.list_to_dictionary(values, offset, lost).values())
         total = sum(values)
         yield f"list_to_dictionary, {_about(one)}, truncated {lost}", total - lost - _ROUNDING, kept, total
-        low, high = common.compute_self_convolve_bounds(values, count, lost)
+        composed = common.convolve_dictionary(one.probabilities, two.probabilities, lost)
+        exact = one.and_then(two).probabilities
+        kept, whole = math.fsum(composed.values()), math.fsum(exact.values())
+        words = f"convolve_dictionary, {_about(one)}, {_about(two)}, truncated {lost}"
+        yield words, whole - lost - _ROUNDING, kept, whole + _ROUNDING
+        for k, p in composed.items():
+            at = exact.get(k, 0.0)
+            yield f"{words}, at {k}", at - _ROUNDING, float(p), at + _ROUNDING
         repeated = _Losses(dict(enumerate(values)), 0.0).times(count).probabilities
-        inside = math.fsum(p for k, p in repeated.items() if low <= k <= high)
-        yield (
-            f"compute_self_convolve_bounds, {values}, {count}, {lost}",
-            total**count - lost - _ROUNDING,
-            inside,
-            1.0 + _ROUNDING,
-        )
+        for orders in (None, [-random.uniform(0.2, 2), -0.1, 0.1, random.uniform(0.2, 2)]):
+            low, high = common.compute_self_convolve_bounds(values, count, lost, orders)
+            inside = math.fsum(p for k, p in repeated.items() if low <= k <= high)
+            yield (
+                f"compute_self_convolve_bounds, {values}, {count}, {lost}, {orders}",
+                total**count - lost - _ROUNDING,
+                inside,
+                1.0 + _ROUNDING,
+            )
 
 
 def _far_from_the_start(random):

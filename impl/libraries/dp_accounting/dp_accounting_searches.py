@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 
+import dp_accounting as dp
 from dp_accounting import pld
 from dp_accounting.pld import accountant as composition
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.counted_target import CountedTarget, EndlessSearchError
-from dpassay.impl.libraries.references import gaussian_delta
+from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["search_relations"]
@@ -22,6 +23,9 @@ _MOST_LOSSES = 1e9
 
 _COARSE, _COARSEST = 0.1, 100.0
 """Grid of the losses of noise 1 that is asked instead, nats, and the coarsest one: less noise has larger losses."""
+
+_ROUNDING = 1e-9
+"""Absolute, of numbers that are not far from 1."""
 
 _TOLERANCE = 1e-7
 """The documented tolerance of the searches, in units of the noise."""
@@ -48,6 +52,64 @@ def _smallest_noise(random):
     least = count * sensitivity / epsilon
     words = f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})"
     yield words, least * (1 - 1e-9), scale, least * (1 + 1e-9) + 2 * _TOLERANCE
+    leak = 10 ** random.uniform(-4, -0.7)
+    scale = composition.get_smallest_laplace_noise(_target(epsilon, leak), 1, sensitivity)
+    words = f"get_smallest_laplace_noise({epsilon!r}, {leak!r}, 1, {sensitivity!r})"
+    least = sensitivity / (epsilon - 2 * math.log1p(-leak))
+    yield words, least * (1 - 1e-6), scale, least * (1 + 1e-6) + 2 * _TOLERANCE
+
+
+def _tolerances(random):
+    """Check that a search for Gaussian noise ends within its tolerance."""
+    tolerance = random.choice([1e-6, 1e-2])
+    sigma, delta = random.uniform(0.5, 4), 10 ** random.uniform(-7, -3)
+    epsilon = gaussian_epsilon(sigma, delta)
+    slack = tolerance + _ROUNDING
+    words = f"sigma {sigma!r}, epsilon {epsilon!r}, delta {delta!r}, tolerance {tolerance}"
+    found = dp.get_epsilon_gaussian(sigma, delta, tolerance)
+    yield f"get_epsilon_gaussian, {words}", epsilon - slack, found, epsilon + slack
+    found = dp.get_sigma_gaussian(epsilon, delta, tolerance)
+    yield f"get_sigma_gaussian, {words}", sigma - slack, found, sigma + slack
+
+
+def _delta_of_many(epsilon, delta, count, place):
+    """Return the delta of many mechanisms at an epsilon of `count - 2 * place` times that of one.
+
+    The worst mechanism is a response that reveals the input with probability delta: Theorem 3.3 of Kairouz, Oh and
+    Viswanath 2015. The sum is over the number of true answers among many responses.
+    """
+    chances = [1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))]
+    growth = math.exp(epsilon * (count - 2 * place))
+
+    def chance(true, false):
+        return math.comb(count, true) * chances[0] ** true * chances[1] ** false
+
+    terms = (max(chance(k, count - k) - growth * chance(count - k, k), 0.0) for k in range(count + 1))
+    none_revealed = (1 - delta) ** count
+    return 1 - none_revealed + none_revealed * math.fsum(terms)
+
+
+def _advanced(random):
+    """Check advanced composition between the deltas at which its epsilon changes, and below the least of them."""
+    epsilon, count = random.uniform(0.1, 1.5), random.randint(2, 20)
+    for part in (0.0, 10 ** random.uniform(-4, -1.5)):
+        words = f"advanced_composition({epsilon!r}, {part!r}, {count}, "
+        deltas = [_delta_of_many(epsilon, part, count, place) for place in range(count // 2 + 1)]
+        for place, (low, high) in enumerate(zip(deltas, [*deltas[1:], (1 + deltas[-1]) / 2])):
+            if high - low > _ROUNDING:
+                total, exact = random.uniform(0.9 * low + 0.1 * high, high), epsilon * (count - 2 * place)
+                found = composition.advanced_composition(_target(epsilon, part), count, total)
+                yield f"{words}{total!r})", exact - _ROUNDING, _or_infinite(found), exact + _ROUNDING
+        if part:
+            total = random.uniform(part, 0.01 * part + 0.99 * deltas[0])
+            found = composition.advanced_composition(_target(epsilon, part), count, total)
+            yield f"{words}{total!r}), less than what is revealed", math.inf, _or_infinite(found), math.inf
+            found = composition.get_smallest_epsilon_from_advanced_composition(_target(epsilon, total), count, part)
+            yield f"the inverse of {words}{total!r})", math.inf, _or_infinite(found), math.inf
+
+
+def _or_infinite(epsilon):
+    return math.inf if epsilon is None else epsilon
 
 
 def _parts(random):
@@ -91,7 +153,12 @@ def search_relations():
     """Yield the relations."""
     yield Relations(
         "searches for noise",
-        {"the smallest noise suffices": _smallest_noise, "advanced composition is inverted": _parts},
+        {
+            "the smallest noise suffices": _smallest_noise,
+            "noise is found within a tolerance": _tolerances,
+            "advanced composition is that of responses": _advanced,
+            "advanced composition is inverted": _parts,
+        },
         {"a search for large noise ends": _ends},
     )
     yield Relations(
