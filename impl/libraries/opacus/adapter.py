@@ -14,6 +14,7 @@ from opacus import accountants
 from opacus.accountants.analysis import rdp
 from opacus.accountants.analysis.prv import Domain, compose_heterogeneous
 from opacus.accountants.utils import get_noise_multiplier
+from opacus_accounts import account_relations
 from opacus_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
@@ -157,6 +158,7 @@ def cases():
     }
     return [
         *relations(),
+        *account_relations(),
         *_answers(),
         Nonsense("accountants", attempts),
         Nonsense("accountants, arguments that do not fit", lengths),
