@@ -381,14 +381,30 @@ def _gaussians(random):
     delta, error = 10 ** random.uniform(-6, -2), random.choice([0.03, 0.1])
     more = [count + random.randint(0, 2) for count in counts]
     chance = delta / 1000
-    account = PRVAccountant([part.made for part in parts], error, chance, more)
+    made = [part.made for part in parts]
     words = f"{counts} of {more} times {[part.words for part in parts]}, error {error}"
+    account = PRVAccountant(made, error, chance, more)
+    yield from _near_one_gaussian(words, account, counts, sigma, delta, random.uniform(0, 1.5))
+    sigma = math.fsum(part.sigma**-2 for part in parts) ** -0.5
+    reach = 3 + gaussian_epsilon(sigma, _BEYOND)
+    words = f"each of {[part.words for part in parts]} once, error {error}, epsilon at most {reach!r}"
+    account = PRVAccountant(made, error, chance, eps_max=reach)
+    yield from _near_one_gaussian(words, account, None, sigma, delta, random.uniform(0, 1.5))
+
+
+_BEYOND = 1e-12
+"""The chance of a loss beyond the largest epsilon that an account allows for: less than any error in delta."""
+
+
+def _near_one_gaussian(words, account, counts, sigma, delta, part):
+    """Compare the bounds of an account with those of one Gaussian mechanism, widened by the errors of the account."""
+    error, chance = account.eps_error, account.delta_error
     exact, low, high = (gaussian_epsilon(sigma, d) for d in (delta, delta + 2 * chance, delta - 2 * chance))
     below, about, above = account.compute_epsilon(delta, counts)
     yield f"{words}, lower epsilon at {delta!r}", low - 2 * error, below, exact
     yield f"{words}, epsilon at {delta!r}", low - error, about, high + error
     yield f"{words}, upper epsilon at {delta!r}", exact, above, high + 2 * error
-    level = random.uniform(0, 1.5) * exact
+    level = part * exact
     exact, low, high = (gaussian_delta(sigma, e) for e in (level, level + 2 * error, level - 2 * error))
     below, about, above = account.compute_delta(level, counts)
     yield f"{words}, lower delta at {level!r}", low - 2 * chance, below, exact
