@@ -7,8 +7,24 @@ scipy imports it, which every accountant brings along. The formulas are written 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-__all__ = ["gaussian_delta", "gaussian_epsilon", "near", "normal_cdf", "sampled_gaussian_divergence"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Deltas = Callable[[float], tuple[float, float]]
+
+__all__ = [
+    "deltas_with_response",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "least_error_rate",
+    "near",
+    "no_deltas",
+    "normal_cdf",
+    "sampled_gaussian_deltas",
+    "sampled_gaussian_divergence",
+]
 
 
 def near(
@@ -62,3 +78,53 @@ def sampled_gaussian_divergence(sigma: float, rate: float, order: float) -> floa
     ends = (-12 * sigma, order + 12 * sigma)
     value, _ = integrate.quad(integrand, *ends, limit=500, points=[0.0, 0.5, order])
     return math.log(value) / (order - 1)
+
+
+def no_deltas(epsilon: float) -> tuple[float, float]:
+    """Return the deltas, both ways, of a mechanism that ignores its data, at any epsilon."""
+    delta = max(0.0, -math.expm1(epsilon))
+    return delta, delta
+
+
+def sampled_gaussian_deltas(sigma: float, rate: float, epsilon: float) -> tuple[float, float]:
+    """Return the deltas of a Gaussian mechanism on a Poisson sample, a record removed and one added, at any epsilon.
+
+    The rate is below 1. The mixture of both distributions exceeds exp(epsilon) times the noise alone where the noise
+    around 1 exceeds (exp(epsilon) - 1 + rate) / rate times the one around 0.
+    """
+
+    def of_mixture(level: float) -> float:
+        return rate * gaussian_delta(sigma, math.log1p(math.expm1(level) / rate))
+
+    least = math.log1p(-rate)  # of the losses of the mixture
+    removed = of_mixture(epsilon) if epsilon > least else -math.expm1(epsilon)
+    added = math.exp(epsilon) * of_mixture(-epsilon) - math.expm1(epsilon) if -epsilon > least else 0.0
+    return removed, added
+
+
+def deltas_with_response(deltas: Deltas, epsilon0: float, delta0: float) -> Deltas:
+    """Return the deltas of a mechanism composed with the worst one that is (epsilon0, delta0)-DP.
+
+    That one tells the neighbours apart with probability delta0, and is a randomised response otherwise.
+
+    Examples
+    --------
+    >>> removed, added = deltas_with_response(no_deltas, 1.0, 0.25)(2.0)
+    >>> (removed, added)
+    (0.25, 0.25)
+    """
+    share = 1 / (1 + math.exp(-epsilon0))
+
+    def composed(epsilon: float) -> tuple[float, float]:
+        beside_most, beside_least = deltas(epsilon - epsilon0), deltas(epsilon + epsilon0)
+        removed, added = (
+            delta0 + (1 - delta0) * (share * beside_most[way] + (1 - share) * beside_least[way]) for way in (0, 1)
+        )
+        return removed, added
+
+    return composed
+
+
+def least_error_rate(curve: Iterable[tuple[float, float]], rate: float) -> float:
+    """Return the least false negative rate at a false positive rate that pairs (epsilon, delta) allow one way."""
+    return max(0.0, *(1 - delta - math.exp(epsilon) * rate for epsilon, delta in curve))

@@ -9,12 +9,22 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
 
 from dpassay.adapter import Answer, Nonsense, Relations
-from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, near, normal_cdf
+from dpassay.impl.libraries.references import (
+    deltas_with_response,
+    gaussian_delta,
+    gaussian_epsilon,
+    least_error_rate,
+    near,
+    no_deltas,
+    normal_cdf,
+    sampled_gaussian_deltas,
+)
 
 LIBRARY = "gdpnum"
 
@@ -22,6 +32,9 @@ warnings.simplefilter("ignore")
 
 _STEP = 1e-3
 """Between the losses on the grid."""
+
+_EXACT_STEP = 2.0**-10
+"""A step of which multiples are exact, so that a loss is on the grid."""
 
 _SCALED = 1e-6
 """Absolute, in rates: probabilities on a grid are scaled so that they sum to 1."""
@@ -93,6 +106,71 @@ def _sampled(random):
     yield f"CTDAccountant, {words}, len", count, len(account), count
 
 
+def _directed(random):
+    """Compare curves that depend on the direction, and that of a leak, with the supporting lines of their divergences.
+
+    The lower curve holds. Where a sample is removed in place of added the library documents the larger one, which is
+    the upper bound then; compositions of samples with noise for all records, where both cross, are left out.
+    """
+    sigma, share = random.uniform(0.8, 2), random.uniform(0.05, 0.6)
+    epsilon, delta = random.randint(300, 2500) * _EXACT_STEP, random.uniform(0.05, 0.2)
+    response, leak = (
+        pld.from_privacy_parameters(common.DifferentialPrivacyParameters(loss, delta), _EXACT_STEP)
+        for loss in (epsilon, 0.0)
+    )
+    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_EXACT_STEP)
+    of_sample = functools.partial(sampled_gaussian_deltas, sigma, share)
+    near_zero = [k * _EXACT_STEP for k in range(-1024, 1025)]  # where the losses of a small sample are
+    levels = [-epsilon, epsilon, *near_zero, *(k / 64 for k in range(-576, 577)), 30.0]
+    corner = (1 - delta) / (1 + math.exp(epsilon))
+    for words, losses, deltas in (
+        (f"a response of {epsilon!r}, {delta!r}", response, deltas_with_response(no_deltas, epsilon, delta)),
+        (f"noise {sigma!r}, sample {share!r}", sampled, of_sample),
+        (f"the same with a leak of {delta!r}", leak.compose(sampled), deltas_with_response(of_sample, 0.0, delta)),
+    ):
+        found = PLDConverter(losses)
+        exchanged = PLDConverter(pld.PrivacyLossDistribution(losses._pmf_add, losses._pmf_remove))
+        pairs = [deltas(level) for level in levels]
+        ways = [[(level, pair[way]) for level, pair in zip(levels, pairs)] for way in (0, 1)]
+        worst = [(level, max(pair)) for level, pair in zip(levels, pairs)]
+        exact = max(deltas(0.0))
+        yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 1e-4
+        for rate in (0.0, corner * random.uniform(0.1, 0.9), random.uniform(corner, 1 - delta), random.random()):
+            removed, added = (least_error_rate(way, rate) for way in ways)
+            both = least_error_rate(worst, rate)
+            at = f"({rate!r}), {words}"
+            yield (f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
+            yield (f"inverse_tradeoff_function{at}", *near(found.inverse_tradeoff_function(rate), added, 0, 1e-4))
+            yield (f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
+            yield (f"tradeoff_function{at}, exchanged", *near(exchanged.tradeoff_function(rate), added, 0, 1e-4))
+            yield f"get_beta{at}, exchanged", both - 1e-4, exchanged.get_beta(rate), max(removed, added) + 1e-4
+
+
+def _arrays(random):
+    """Check that an array of rates, in whatever order, gets the error rates of its entries, and None a default."""
+    sigma, share = random.uniform(0.8, 2), random.uniform(0.05, 0.6)
+    low, *rest = sorted(random.random() for _ in range(4))
+    rates, step = np.array([*rest, low]), 0.01  # an order whose inverse is another one; a step as large as any
+    account = CTDAccountant()
+    for _ in range(2):
+        account.step(noise_multiplier=sigma, sample_rate=share)
+    symmetric = PLDConverter(pld.from_gaussian_mechanism(sigma, value_discretization_interval=step))
+    for words, get_beta, advantage in (
+        (f"PLDConverter, noise {sigma!r}", symmetric.get_beta, symmetric.get_advantage()),
+        (
+            f"CTDAccountant, noise {sigma!r}, sample {share!r}",
+            functools.partial(account.get_beta, grid_step=step),
+            account.get_pld(grid_step=step).get_delta_for_epsilon(0.0),
+        ),
+    ):
+        default = [*(10.0**power for power in (-10, -8, -6, -4, -3, -2, -1)), (1 - advantage) / 2]
+        for asked, entries in ((rates, rates), (None, default)):
+            answers = np.ravel(get_beta(asked))
+            yield f"number of error rates of {asked!r}, {words}", len(entries), answers.size, len(entries)
+            for place, (entry, answer) in enumerate(zip(entries, answers)):
+                yield (f"entry {place} of {asked!r}, {words}", *near(answer, get_beta(float(entry)), 1e-9, 1e-12))
+
+
 def _regret(random):
     """Check that the curve of mu regrets nothing, and that of perfect privacy half the advantage of mu."""
     mu = random.uniform(0.3, 2)
@@ -118,18 +196,19 @@ def _stepped(parts):
     return account
 
 
-def _random_parts(random, rates):
-    """Return parts that differ, the last of which is the first again; some are told to the hook."""
-    parts = [
-        (random.uniform(1, 4), rate, random.randint(2, 4), iterations)
-        for rate, iterations in zip(rates, random.sample((1, 2, 4), 3))
-    ]
+def _random_parts(random, *pairs):
+    """Return parts with pairs of noise and rate, the first again at the end; the hook is told of some."""
+    iterations = random.sample((1, 2, 4, 1), len(pairs))
+    parts = [(*pair, random.randint(2, 3), number) for pair, number in zip(pairs, iterations)]
     return [*parts, parts[0]]
 
 
 def _accounts(random):
-    """Compare accounts of parts that differ with Gaussian noise, on full batches, and with composed losses."""
-    parts = _random_parts(random, (1.0, 1.0, 1.0))
+    """Compare accounts of parts with Gaussian noise, on full batches, and with composed losses.
+
+    Neighbouring parts have one parameter in common: steps must be merged only where both agree.
+    """
+    parts = _random_parts(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
     account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
     mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
     total = sum(count for _, _, count, _ in parts)
@@ -145,7 +224,8 @@ def _accounts(random):
     )
     exact = _gaussian_rate(mu, rate)
     yield f"{words}, beta at {rate!r}", exact - 0.01, account.get_beta(rate, grid_step=_STEP), exact + _SCALED
-    parts = _random_parts(random, [random.uniform(0.05, 0.6) for _ in range(3)])
+    (one, other), (low, high) = ([random.uniform(*ends) for _ in range(2)] for ends in ((1, 4), (0.05, 0.6)))
+    parts = _random_parts(random, (one, low), (one, high), (other, high), (other, low))
     steps = [
         pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_STEP)
         for sigma, share, count, _ in parts
@@ -214,6 +294,8 @@ def cases():
                 "Gaussian noise has its own mu": _gaussian,
                 "randomised response has the mu of its corner": _response,
                 "samples have the curve of their divergences": _sampled,
+                "each direction has its curve, and leaks count": _directed,
+                "arrays have the error rates of their entries": _arrays,
                 "regret is the distance of two curves": _regret,
             },
         ),

@@ -1,9 +1,21 @@
 """The reference values that adapters share agree with accountants and enclosures that were written apart from them."""
 
+import math
+
 import pytest
 
 from dpassay.impl.accounting.gaussian import gaussian_delta as upper_delta
-from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, near, sampled_gaussian_divergence
+from dpassay.impl.libraries.references import (
+    deltas_with_response,
+    gaussian_delta,
+    gaussian_epsilon,
+    least_error_rate,
+    near,
+    no_deltas,
+    normal_cdf,
+    sampled_gaussian_deltas,
+    sampled_gaussian_divergence,
+)
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(0.7, 0.0), (0.7, 3.0), (2.3, 0.4)])
@@ -19,6 +31,35 @@ def test_epsilon_is_the_inverse_of_delta() -> None:
 def test_the_divergence_of_a_whole_sample_is_that_of_gaussian_noise() -> None:
     assert sampled_gaussian_divergence(1.7, 1.0, 3.0) == pytest.approx(3.0 / (2 * 1.7**2), rel=1e-9)
     assert sampled_gaussian_divergence(1.7, 0.2, 3.0) < 0.2 * sampled_gaussian_divergence(1.7, 1.0, 3.0)
+
+
+@pytest.mark.parametrize("epsilon", [-1.3, -0.1, 0.0, 0.1, 1.3])
+def test_the_deltas_of_a_sample_are_those_of_its_distributions(epsilon: float) -> None:
+    """The densities are integrated by the midpoint rule, on both sides of the noise."""
+    sigma, rate, width = 0.9, 0.3, 1e-3
+    removed = added = 0.0
+    for place in range(-9000, 9000):
+        x = (place + 0.5) * width
+        zero, one = (math.exp(-0.5 * ((x - mean) / sigma) ** 2) / sigma / math.sqrt(2 * math.pi) for mean in (0, 1))
+        mixture = (1 - rate) * zero + rate * one
+        removed += max(0.0, mixture - math.exp(epsilon) * zero) * width
+        added += max(0.0, zero - math.exp(epsilon) * mixture) * width
+    assert sampled_gaussian_deltas(sigma, rate, epsilon) == pytest.approx((removed, added), abs=1e-6)
+
+
+def test_a_response_that_may_leak_has_its_parameters() -> None:
+    alone = deltas_with_response(no_deltas, 0.7, 0.1)
+    assert alone(0.7) == pytest.approx((0.1, 0.1))
+    assert alone(0.0) == pytest.approx((0.1 + 0.9 * math.tanh(0.35),) * 2)
+    twice = deltas_with_response(alone, 0.7, 0.1)
+    assert twice(1.4) == pytest.approx((0.19, 0.19))
+
+
+def test_the_least_error_rate_of_gaussian_noise_is_its_trade_off() -> None:
+    curve = [(k / 100, gaussian_delta(1.3, k / 100)) for k in range(-600, 601)]
+    assert least_error_rate(curve, normal_cdf(-0.4)) == pytest.approx(normal_cdf(0.4 - 1 / 1.3), abs=1e-5)
+    assert least_error_rate([(0.0, 0.3), (1.0, 0.1)], 0.5) == pytest.approx(0.2)
+    assert least_error_rate([(0.0, 0.3), (1.0, 0.1)], 0.9) == 0.0
 
 
 def test_a_number_outside_the_slack_is_outside_the_bounds() -> None:
