@@ -8,15 +8,72 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from flwr.common.secure_aggregation import quantization
 from flwr_accounting import accounting_answers, accounting_refusals, accounting_relations
 from flwr_adaptive import adaptive_cases
 from flwr_clipping import clipping_relations
 from flwr_rounds import moved, one_round, strategy, through_mod
 from flwr_strategies import fixed_cases, local_cases
 
-from dpassay.adapter import Nonsense, present_cases
+from dpassay.adapter import Nonsense, Relations, present_cases
+from dpassay.impl.libraries.references import near
 
 LIBRARY = "flwr"
+
+
+def _quantised(random):
+    """Compare integers with the clipped entries that they stand for, within the range, at its ends and beyond."""
+    bound, levels = random.uniform(0.3, 9), random.randint(5, 2000)
+    width, words = 2 * bound / levels, f"range {bound!r}, {levels} levels"
+    reach = [random.uniform(low, high) * bound for low, high in ((-1, 1), (-1, 0), (1, 30), (-30, -1), (-1, 1))]
+    arrays = [
+        np.array([*reach, bound]),
+        np.array([[random.uniform(-2, 2) * bound for _ in range(3)] for _ in range(2)]),
+        np.array([[[-bound, random.uniform(-40, 40) * bound]]]),
+        np.array(random.uniform(-2, 2) * bound),
+    ]
+    np.random.seed(random.randrange(2**32))  # noqa: NPY002  # the generator that the library draws from
+    found = quantization.quantize(arrays, bound, levels)
+    back = quantization.dequantize(found, bound, levels)
+    for place, (array, integers, restored) in enumerate(zip(arrays, found, back)):
+        is_integer = np.issubdtype(integers.dtype, np.integer) and integers.shape == array.shape == restored.shape
+        yield f"integers of the shape of array {place}, {words}", 1.0, float(is_integer), 1.0
+        for x, integer, y in zip(*(np.ravel(one).tolist() for one in (array, integers, restored))):
+            exact = min(max(x, -bound), bound)
+            yield f"integer of {x!r}, {words}", 0, integer, levels
+            yield f"round trip of {x!r}, {words}", exact - width * (1 + 1e-6), y, exact + width * (1 + 1e-6)
+            yield (f"value of {integer}, {words}", *near(y, integer * width - bound, 1e-9, 1e-9 * bound))
+
+
+def _rounded(random):
+    """Check that an entry between two integers gets either, as often as their distance says."""
+    bound, levels = random.uniform(0.3, 9), random.randint(5, 2000)
+    integer, part = random.randrange(levels), random.uniform(0.2, 0.8)
+    np.random.seed(random.randrange(2**32))  # noqa: NPY002  # the generator that the library draws from
+    arrays = [np.full((2000, 2), (integer + part) * 2 * bound / levels - bound)]
+    scalar, draw = np.array(integer + part), quantization._stochastic_round
+    for name, numbers in (
+        ("quantize", quantization.quantize(arrays, bound, levels)[0]),
+        ("_stochastic_round", draw(np.full(4000, integer + part))),
+        ("_stochastic_round of scalars", np.array([draw(scalar) for _ in range(400)])),
+    ):
+        words = f"{name}, {integer} + {part!r}, range {bound!r}, {levels} levels"
+        outside = int(np.sum((numbers < integer) | (numbers > integer + 1)))
+        yield f"{words}, other integers", 0, outside, 0
+        slack = 8 * math.sqrt(part * (1 - part) / numbers.size)  # standard deviations
+        yield f"{words}, the larger one", part - slack, float(np.mean(numbers == integer + 1)), part + slack
+    whole = np.array([-3.0, 0.0, float(integer)])
+    kept = float(np.array_equal(draw(whole), whole))
+    yield f"integers stay, {integer}", 1.0, kept, 1.0
+
+
+def quantisation_relations():
+    """Yield relations of the integers that clients of a secure aggregation send: they bound what one client adds."""
+    yield Relations(
+        "flwr.common.secure_aggregation.quantization",
+        {"integers stand for clipped entries": _quantised, "rounding is to both sides": _rounded},
+    )
 
 
 def _sent(api, *make):
@@ -77,6 +134,7 @@ def cases():
     return list(
         present_cases(
             clipping_relations,
+            quantisation_relations,
             local_cases,
             fixed_cases,
             adaptive_cases,

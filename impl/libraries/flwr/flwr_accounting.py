@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 
 from flwr.app import ConfigRecord
+from flwr.serverapp import strategy as strategies
 from flwr.serverapp.exception import PrivacyBudgetExhausted
-from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, FedAvg, FedMedian
+from flwr.serverapp.strategy import FedAvg, FedMedian
 from flwr.supercore.privacy_accounting import (
     GaussianPrivacyEvent,
     NeighboringRelation,
@@ -15,7 +17,7 @@ from flwr.supercore.privacy_accounting import (
     SamplingMethod,
 )
 from flwr.supercore.privacy_accounting.rdp_accountant import RdpAccountant
-from flwr_rounds import MODEL, Grid, answer, moved, record
+from flwr_rounds import MODEL, SIDES, Grid, answer, moved, record, wrapper
 
 from dpassay.adapter import Answer, Nonsense, Relations
 from dpassay.impl.libraries.references import gaussian_epsilon, near
@@ -116,11 +118,15 @@ def _sampled(random):
     yield f"a sample of {sampled} of 500, {words}", low * (1 - 1e-9), replaced.get_epsilon(delta), math.inf
 
 
-def _counted(clients=3, most=None, inner=None, multiplier=1.4):
+def _fixed(side, inner, multiplier, clients, account):
+    """Return the strategy of fixed clipping at a side that counts its rounds with an account."""
+    return getattr(strategies, wrapper(side, "Fixed"))(inner, multiplier, 0.7, clients, accountant=account)
+
+
+def _counted(side, clients=3, most=None, inner=None, multiplier=1.4):
     account = _accountant(clients=clients, most=most)
     inner = FedAvg(min_train_nodes=clients, min_available_nodes=clients) if inner is None else inner
-    wrapped = DifferentialPrivacyServerSideFixedClipping(inner, multiplier, 0.7, clients, accountant=account)
-    return wrapped, account
+    return _fixed(side, inner, multiplier, clients, account), account
 
 
 def _play(wrapped, number, xs, weights=(5, 5, 5)):
@@ -129,8 +135,8 @@ def _play(wrapped, number, xs, weights=(5, 5, 5)):
     return messages, wrapped.aggregate_train(number, replies)
 
 
-def _rounds_are_counted():
-    wrapped, account = _counted()
+def _rounds_are_counted(side):
+    wrapped, account = _counted(side)
     for number in (1, 2, 3, 4):
         _play(wrapped, number, [1.0, 2.0, -3.0])
     expected = _accountant(clients=3)
@@ -138,8 +144,8 @@ def _rounds_are_counted():
     return account.num_releases == 4 and wrapped.privacy_spent() == expected.get_privacy_spent()
 
 
-def _budget_ends():
-    wrapped, account = _counted(most=9.0)
+def _budget_ends(side):
+    wrapped, account = _counted(side, most=9.0)
     number = 0
     try:
         for number in range(1, 200):
@@ -150,16 +156,20 @@ def _budget_ends():
     return False
 
 
-def _unequal():
-    wrapped, _ = _counted()
+def _unequal(side):
+    wrapped, _ = _counted(side)
     return _play(wrapped, 1, [1.0, 2.0, -3.0], weights=(5, 5, 6))
 
 
-def _too_few_replies():
-    """Return whether a round with a missing reply releases nothing; it must not be released without an account."""
-    wrapped, account = _counted()
+def _sampling(side):
+    return _fixed(side, FedAvg(), 1.4, 3, _accountant(_POISSON, clients=3))
+
+
+def _releases_nothing(side, replies):
+    """Return whether a round of three clients with another number of replies is not released: no account covers it."""
+    wrapped, account = _counted(side)
     wrapped.configure_train(1, record(MODEL), ConfigRecord(), Grid(3))
-    released, _ = wrapped.aggregate_train(1, [answer(moved(1.0)), answer(moved(2.0))])
+    released, _ = wrapped.aggregate_train(1, [answer(moved(1.0 + place)) for place in range(replies)])
     return released is None and account.num_releases == 0
 
 
@@ -169,9 +179,14 @@ def accounting_relations():
         "RdpAccountant, relations",
         {"accounts add up": _composed, "samples cost less": _sampled},
         {
-            "the strategy counts its rounds": _rounds_are_counted,
-            "the strategy stops within max_epsilon": _budget_ends,
-            "a round without a reply releases nothing": _too_few_replies,
+            f"{words}, {side}": functools.partial(fact, side, *given)
+            for side in SIDES
+            for words, fact, *given in (
+                ("the strategy counts its rounds", _rounds_are_counted),
+                ("the strategy stops within max_epsilon", _budget_ends),
+                ("a round without a reply releases nothing", _releases_nothing, 2),
+                ("a round with a reply too many releases nothing", _releases_nothing, 4),
+            )
         },
     )
 
@@ -208,12 +223,16 @@ def accounting_refusals():
             "orders=(1.0,)": lambda: RdpAccountant(account.config, (1.0,)),
             "a state of another configuration": lambda: other.load_state_dict(account.state_dict()),
             "would_exceed without a limit": lambda: account.would_exceed(GaussianPrivacyEvent(1.0, 2, _CLIENTS)),
-            "unequal weights with an accountant": _unequal,
-            "a median with an accountant": lambda: _counted(inner=FedMedian()),
-            "no noise with an accountant": lambda: _counted(multiplier=0.0),
-            "Poisson sampling with an accountant": lambda: DifferentialPrivacyServerSideFixedClipping(
-                FedAvg(), 1.4, 0.7, 3, accountant=_accountant(_POISSON, clients=3)
-            ),
+            **{
+                f"{words} with an accountant, {side}": functools.partial(attempt, side)
+                for side in SIDES
+                for words, attempt in (
+                    ("unequal weights", _unequal),
+                    ("a median", functools.partial(_counted, inner=FedMedian())),
+                    ("no noise", functools.partial(_counted, multiplier=0.0)),
+                    ("Poisson sampling", _sampling),
+                )
+            },
         },
     )
 

@@ -17,6 +17,7 @@ from flwr_rounds import (
     flat,
     no_config,
     noise_of_entries,
+    noises_of_arrays,
     norm,
     one_round,
     recorded,
@@ -73,6 +74,7 @@ def _adapted(random):
                 yield f"noise of array {place}, {words}", least * (1 - 1e-9), found, math.inf
                 yield (f"mean of noise {place}, {words}", *near(mean, 0.0))
             yield f"arrays with noise, {words}", len(MODEL), len(of_arrays), len(MODEL)
+            yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(of_arrays), len(MODEL)
             model = arrays
 
 
@@ -90,9 +92,10 @@ def _noise_of_the_norm_in_use():
 
 def adaptive_cases():
     """Yield the cases of adaptive clipping."""
+    yield Relations("adaptive clipping", {"a round has the noise of its parameters": _adapted})
     yield Relations(
-        "adaptive clipping",
-        {"a round has the noise of its parameters": _adapted},
+        "adaptive clipping, facts",
+        {},
         {
             "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
             "the norm grows if more updates are clipped than the target": (

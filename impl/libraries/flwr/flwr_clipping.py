@@ -24,6 +24,7 @@ from flwr_rounds import (
     instructions,
     no_config,
     noise_of_entries,
+    noises_of_arrays,
     norm,
     one_round,
     shifted,
@@ -41,7 +42,10 @@ def _arrays(random):
     scale = 10 ** random.uniform(-5, 5)
     return [
         np.array([random.gauss(0, 1) * scale for _ in range(random.randint(1, 5))]),
-        np.array([[random.gauss(0, 1) * scale, random.gauss(0, 1) * scale]]),
+        *(
+            np.array([random.gauss(0, 1) * scale for _ in range(math.prod(shape))]).reshape(shape)
+            for shape in ((2, 3), (2, 1, 2))
+        ),
     ]
 
 
@@ -120,6 +124,8 @@ def _deviations(random):
     for name, call, scale in expected:
         arrays, noises = shifted(call, random)
         yield f"{name}, arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+        shaped = noises_of_arrays(noises)
+        yield f"{name}, noises of the shape of an array, {words}", len(MODEL), shaped, len(MODEL)
         for mean, found, _ in noises:
             yield (f"{name}, mean, {words}", *near(mean, 0.0))
             yield (f"{name}, standard deviation, {words}, {epsilon!r}, {delta!r}", *near(found, scale))
@@ -161,6 +167,7 @@ def _deprecated_client(random):
     is_within = float(abs(x) * norm(DIRECTION) <= bound)
     yield f"bit, {words}", is_within, float(metrics["dpfedavg_norm_bit"]), is_within
     yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+    yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(noises), len(MODEL)
     for _, found, _ in noises:
         yield (f"noise, {words}", *near(found, scale))
 
@@ -202,6 +209,8 @@ def _deprecated_round(random, is_adaptive, at_server):
         # the server adds noise in any case, clients that are told so as well
         arrays_at_most = len(MODEL) * clients * (1 if at_server else 2)
         yield f"arrays with noise, {words}", len(MODEL) * clients, len(of_arrays), arrays_at_most
+        shaped = noises_of_arrays(of_arrays)
+        yield f"noises of the shape of an array, {words}", len(of_arrays), shaped, len(of_arrays)
         for place, (centre, found, _) in enumerate(of_arrays):
             yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
             yield (f"noise of array {place}, {words}", *near(found, scale))

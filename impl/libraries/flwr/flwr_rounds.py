@@ -29,8 +29,16 @@ APIS, SIDES = ["message", "legacy"], ["Server", "Client"]
 MULTIPLIERS, NORMS = (0.8, 2.0), (0.3, 6.0)
 """Ranges from which the parameters of strategies are drawn."""
 
-MODEL = [np.array([30.0, -4.0]), np.array([[7.0]])]
-DIRECTION = [np.array([0.6, -1.1]), np.array([[1.7]])]
+MODEL = [
+    np.array([30.0, -4.0]),
+    np.array([[7.0, 0.5, -2.0], [11.0, -3.0, 6.0]]),
+    np.array([[[1.5, -8.0]], [[0.2, 5.0]]]),
+]
+DIRECTION = [
+    np.array([0.6, -1.1]),
+    np.array([[0.5, -0.4, 0.9], [-0.2, 0.7, 0.3]]),
+    np.array([[[-0.8, 0.1]], [[0.6, -0.5]]]),
+]
 SCALARS = [np.array(30.0)], [np.array(0.7)]
 """A model of one parameter in an array without dimensions, and its direction."""
 
@@ -106,6 +114,11 @@ def noise_of_entries(noises):
     entries = flat([added for _, _, added in noises])
     count = len(flat(MODEL))
     return np.array([math.fsum(entries[place::count]) for place in range(count)])
+
+
+def noises_of_arrays(noises):
+    """Return how many noises, as `shifted` lists them, have the shape of their array of a model, or of one in turn."""
+    return sum(np.shape(added) == MODEL[place % len(MODEL)].shape for place, (_, _, added) in enumerate(noises))
 
 
 # --- messages ---------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from flwr_rounds import (
     moved,
     no_config,
     noise_of_entries,
+    noises_of_arrays,
     norm,
     one_round,
     recorded,
@@ -151,6 +152,7 @@ def _local_rounds(random):
         for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound) + noise_of_entries(noises))):
             yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
         yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+        yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(noises), len(MODEL)
         scale = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
         for place, (centre, found, _) in enumerate(noises):
             yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
@@ -176,9 +178,10 @@ def _clips_zero(api):
 
 def local_cases():
     """Yield the cases of local noise; a draw takes milliseconds, so that most is compared without samples."""
+    yield Relations("LocalDpMod", {"a client sends its clipped model with noise": _local_rounds})
     yield Relations(
-        "LocalDpMod",
-        {"a client sends its clipped model with noise": _local_rounds},
+        "LocalDpMod, facts",
+        {},
         {
             **{
                 f"a scalar parameter is clipped, {api}": functools.partial(_clips_scalars, api, "LocalDpMod")
@@ -278,6 +281,7 @@ def _fixed_rounds(random):
             for place, (found, exact) in enumerate(zip(flat(arrays), released)):
                 yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
             yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+            yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(noises), len(MODEL)
             for place, (centre, scale, _) in enumerate(noises):
                 yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
                 yield (f"noise of array {place}, {words}", *near(scale, multiplier * bound / clients))
@@ -286,9 +290,10 @@ def _fixed_rounds(random):
 
 def fixed_cases():
     """Yield the cases of fixed clipping; a round of messages, or with clients that clip, is too slow for samples."""
+    yield Relations("fixed clipping", {"a round has the noise of its parameters": _fixed_rounds})
     yield Relations(
-        "fixed clipping",
-        {"a round has the noise of its parameters": _fixed_rounds},
+        "fixed clipping, facts",
+        {},
         {
             f"a scalar parameter is clipped, {api}, {side}": functools.partial(_scalars_are_clipped, api, side)
             for api in APIS
