@@ -1,0 +1,125 @@
+"""The accountant of riskcal: accounts of full batches and of samples, their states, and a training."""
+
+from __future__ import annotations
+
+import functools
+import math
+from types import SimpleNamespace
+
+from dp_accounting.pld import privacy_loss_distribution as pld
+from riskcal.accountants import CTDAccountant
+from riskcal_analysis import SCALED, STEP, gaussian_rate
+from riskcal_curves import composed, error_rate
+
+from dpassay.adapter import Answer, Relations
+from dpassay.impl.libraries.references import gaussian_epsilon, near, normal_cdf
+
+
+def _stepped(parts):
+    """Return an account of (noise, rate, steps, iterations of a step), of which the hook is told the iterations."""
+    account = CTDAccountant()
+    for sigma, rate, count, iterations in parts:
+        hook = account.get_optimizer_hook_fn(rate / iterations)
+        optimiser = SimpleNamespace(noise_multiplier=sigma, accumulated_iterations=iterations)
+        for _ in range(count):
+            if iterations > 1:
+                hook(optimiser)
+            else:
+                account.step(noise_multiplier=sigma, sample_rate=rate)
+    return account
+
+
+def _random_parts(random, *pairs):
+    """Return parts with pairs of noise and rate, the first again at the end; the hook is told of some.
+
+    Neighbouring parts have one parameter in common: steps must be merged only where both agree.
+    """
+    iterations = random.sample((1, 2, 4, 1), len(pairs))
+    parts = [(*pair, random.randint(2, 3), number) for pair, number in zip(pairs, iterations)]
+    return [*parts, parts[0]]
+
+
+def _accounts(random):
+    """Compare an account of full batches with Gaussian noise, and with its own state, loaded."""
+    parts = _random_parts(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
+    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
+    rate, delta = random.uniform(0.01, 0.5), 10 ** random.uniform(-6, -2)
+    total = sum(count for _, _, count, _ in parts)
+    yield f"{words}, len", total, len(account), total
+    exact = 2 * normal_cdf(mu / 2) - 1
+    yield f"{words}, advantage", exact - 1e-9, account.get_advantage(grid_step=STEP), exact + 0.01
+    exact, found = gaussian_rate(mu, rate), float(account.get_beta(alpha=rate, grid_step=STEP))
+    yield f"{words}, beta at {rate!r}", exact - 0.01, found, exact + SCALED
+    exact, found = gaussian_epsilon(1 / mu, delta), account.get_epsilon(delta=delta, grid_step=STEP)
+    yield f"{words}, epsilon at {delta!r}", exact - 1e-9, found, exact + 0.05
+    other = CTDAccountant()
+    other.load_state_dict(account.state_dict())
+    yield f"{words}, a loaded state", total, len(other), total
+    yield (f"{words}, epsilon of a loaded state", *near(other.get_epsilon(delta=delta, grid_step=STEP), found))
+    other.step(noise_multiplier=parts[-1][0], sample_rate=1.0)
+    yield f"{words}, a step after loading", total + 1, len(other), total + 1
+    yield f"{words}, len after a step of the other", total, len(account), total
+
+
+def _accounts_of_samples(random):
+    """Compare an account of samples with the losses of its steps, composed one by one."""
+    (one, other), (low, high) = ([random.uniform(*ends) for _ in range(2)] for ends in ((1, 4), (0.05, 0.6)))
+    parts = _random_parts(random, (one, low), (one, high), (other, high), (other, low))
+    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    delta = 10 ** random.uniform(-6, -2)
+    steps = [composed(sigma, share, count, STEP) for sigma, share, count, _ in parts]
+    losses = functools.reduce(lambda one, other: one.compose(other), steps)
+    found = account.get_epsilon(delta=delta, grid_step=STEP)
+    yield (f"{words}, epsilon at {delta!r}", *near(found, losses.get_epsilon_for_delta(delta), 1e-6, 1e-6))
+    found = account.get_advantage(grid_step=STEP)
+    yield (f"{words}, advantage", *near(found, losses.get_delta_for_epsilon(0.0), 1e-6, 1e-6))
+    for rate in (random.uniform(0.01, 0.4), random.uniform(0.6, 0.95)):  # one direction decides for each
+        found = account.get_beta(alpha=rate, grid_step=STEP)
+        yield (f"{words}, beta at {rate!r}", *near(found, error_rate(losses, rate), 0, 1e-4))
+
+
+def _training(random):
+    """Check at the default grid that attacks succeed as often as on an optimistic estimate of the training."""
+    sigma, share, count = random.uniform(0.8, 1.2), random.uniform(0.01, 0.03), random.randint(200, 900)
+    account = CTDAccountant()
+    account.history = [(sigma, share, count)]
+    step = pld.from_gaussian_mechanism(sigma, sampling_prob=share, pessimistic_estimate=False, use_connect_dots=False)
+    losses = step.self_compose(count)
+    curve = [(k / 100, losses.get_delta_for_epsilon(k / 100)) for k in range(-200, 801)]
+    for rate in (1e-6, 1e-5, 1e-4, 0.01, random.uniform(0.05, 0.6)):
+        least = min(d + math.exp(e) * rate for e, d in curve)
+        found = 1 - float(account.get_beta(alpha=rate))
+        words = f"true positive rate at {rate!r}, noise {sigma!r}, sample {share!r}, {count} steps"
+        yield words, max(rate, least) * (1 - 1e-6) - SCALED * rate, found, 1.0
+
+
+def _account_epsilon(sigma, count, delta, rate=1.0):
+    parts = count if isinstance(count, tuple) else (count,)
+    if any(part != int(part) for part in parts):
+        raise ValueError("steps are counted one by one")
+    account = CTDAccountant()
+    account.history = [(sigma, rate, int(part)) for part in parts]
+    return float(account.get_epsilon(delta=delta, grid_step=STEP))
+
+
+def account_cases():
+    """Yield relations and answers of the accountant."""
+    yield Relations(
+        "CTDAccountant, relations",
+        {
+            "accounts of full batches are Gaussian": _accounts,
+            "accounts of samples are composed losses": _accounts_of_samples,
+        },
+    )
+    yield Relations("CTDAccountant, training", {"error rates of training admit the attacks on it": _training})
+    for stem in ("gaussian", "subsampled_gaussian"):
+        yield Answer(
+            f"CTDAccountant, {stem}",
+            f"{stem}_epsilon",
+            _account_epsilon,
+            domain={"count": (1, 20), "sigma": (0.7, 50.0), "rate": (0.01, 1.0), "delta": (1e-9, 0.5)},
+            looseness=40 * STEP,
+            relative_error=1e-9,
+            calls=40,
+        )
