@@ -176,107 +176,7 @@ def _trees():
     )
 
 
-# --- partition selection -------------------------------------------------------------------------------------------
-
-
-def _partitions():
-    one = "vector:size=1,linf=1,integer,low=0,high=25"
-    three = "vector:size=3,linf=1,integer,monotone,low=0,high=25"
-    for kind in ("truncated_geometric", "laplace", "gaussian"):
-        for epsilon, delta, threshold in ((1.0, 0.1, None), (1.0, 0.01, 3)):
-            make = partition_selection.create_partition_strategy
-            strategy = make(kind, epsilon, delta, 1, threshold)
-
-            def distribution(data, s=strategy):
-                keep = s.probability_of_keep(int(data[0]))
-                return {"family": "finite", "symbols": [True, False], "probabilities": [keep, 1 - keep]}
-
-            words = "" if threshold is None else f", pre_threshold={threshold}"
-            yield Mechanism(
-                f"should_keep, {kind}(epsilon={epsilon}, delta={delta}{words})",
-                one,
-                f"approx:{strategy.epsilon!r},{strategy.delta!r}",
-                sample_many=lambda data, size, s=strategy: [s.should_keep(int(data[0])) for _ in range(size)],
-                distribution=distribution,
-                relative_error=1e-9,  # nothing is promised of the last digits of float64
-            )
-        several = make(kind, 1.0, 0.05, 3)
-        yield Mechanism(
-            f"should_keep, {kind}(epsilon=1, delta=0.05), 3 partitions",
-            three,
-            "approx:1.0,0.05",
-            sample_many=lambda data, size, s=several: [
-                [s.should_keep(int(users)) for users in data] for _ in range(size)
-            ],
-        )
-        if kind == "truncated_geometric":
-            continue
-        alone = make(kind, 1.0, 0.05, 1)
-        yield Mechanism(
-            f"noised_value_if_should_keep, {kind}(epsilon=1, delta=0.05)",
-            one,
-            f"approx:{alone.epsilon!r},{alone.delta!r}",
-            sample_many=lambda data, size, s=alone: [s.noised_value_if_should_keep(int(data[0])) for _ in range(size)],
-        )
-
-
 # --- pydp.ml -------------------------------------------------------------------------------------------------------
-
-
-def _learning():
-    geometric = importlib.import_module("pydp.ml.mechanisms.geometric")
-    laplace = importlib.import_module("pydp.ml.mechanisms.laplace")
-    whole = "vector:size=1,linf=1,integer"
-    probability = -math.expm1(-1.0)
-
-    def one_sided(data, size):
-        mechanism = geometric.Geometric().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
-        return [mechanism.randomise(int(data[0])) for _ in range(size)]
-
-    yield Mechanism("ml.Geometric(epsilon=1)", whole, "pure:1.0", sample_many=one_sided)
-
-    def truncated(data, size):
-        mechanism = geometric.GeometricTruncated().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
-        mechanism.set_bounds(0, 8)
-        return [mechanism.randomise(int(data[0])) for _ in range(size)]
-
-    yield Mechanism(
-        "ml.GeometricTruncated(epsilon=1, [0, 8])", whole + ",low=0,high=8", "pure:1.0", sample_many=truncated
-    )
-
-    def plain(data):
-        return laplace.Laplace().set_epsilon(1.0).set_sensitivity(1).randomise(data[0])
-
-    def plain_distribution(data):
-        return {"family": "laplace", "location": data[0], "scale": 1.0}
-
-    yield Mechanism(
-        "ml.Laplace(epsilon=1)",
-        _NUMBER.format(step=1),
-        "pure:1.0",
-        sample_one=plain,
-        distribution=plain_distribution,
-        floats=False,
-    )
-
-    def bounded(data, size):
-        mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
-        return [float(mechanism.randomise(data[0])) for _ in range(size)]
-
-    def bounded_distribution(data):
-        mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
-        mechanism.randomise(data[0])
-        scale = float(mechanism._scale)
-        return {"family": "bounded laplace", "location": data[0], "scale": scale, "low": 0.0, "high": 1.0}
-
-    yield Mechanism(
-        "ml.LaplaceBoundedDomain(epsilon=1, sensitivity=0.5, [0, 1])",
-        "vector:size=1,linf=0.5,low=0,high=1",
-        "pure:1.0",
-        sample_many=bounded,
-        distribution=bounded_distribution,
-        floats=False,
-    )
 
 
 def _composed_alike(epsilon0, count, delta):
@@ -370,9 +270,31 @@ def _refusals():
         yield Nonsense(f"partition selection, {kind}", attempts)
 
 
+# --- cases of the files beside this one ------------------------------------------------------------------------------
+
+
+def _of_file(name, function):
+    """Return a group of cases of another file; what that file imports may be missing in this version."""
+
+    def group():
+        yield from getattr(importlib.import_module(name), function)()
+
+    return group
+
+
+_FILES = (
+    ("python_dp_contributions", "contribution_cases"),
+    ("python_dp_contributions", "quantile_tree_cases"),
+    ("python_dp_partitions", "partition_cases"),
+    ("python_dp_learning", "learning_cases"),
+    ("python_dp_accounts", "account_cases"),
+    ("python_dp_bayes", "bayes_cases"),
+)
+
+
 def cases():
     """Return all cases that this version of the library has."""
-    groups = (_noise, _aggregates, _trees, _partitions, _learning, _answers, _refusals)
+    groups = (_noise, _aggregates, _trees, _answers, _refusals, *(_of_file(*names) for names in _FILES))
     found = [case for group in groups for case in _named(group)]
     return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
 
