@@ -1,4 +1,4 @@
-"""jax-privacy: auditors of canary scores, accountants for training, clipping, and sensitivities of correlated noise.
+"""jax-privacy: auditors of scores, accountants for training, clipping, batches, and sensitivities of correlated noise.
 
 Numbers are float32 where the library computes with JAX.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jax_privacy.clipping import clip_pytree
 from jax_privacy_auditors import audit_refusals, audit_relations, auditors
+from jax_privacy_batches import batch_refusals, batch_relations
 from jax_privacy_clipping import clipping_relations
 from jax_privacy_matrices import matrix_relations
 from jax_privacy_training import training_answers, training_refusals, training_relations
@@ -37,6 +38,8 @@ def cases():
             training_refusals,
             clipping_relations,
             matrix_relations,
+            batch_relations,
+            batch_refusals,
             _refusals,
         )
     )
