@@ -10,6 +10,7 @@ from jax_privacy_auditors import audit_refusals, audit_relations, auditors
 from jax_privacy_batches import batch_refusals, batch_relations
 from jax_privacy_clipping import clipping_relations
 from jax_privacy_matrices import matrix_relations
+from jax_privacy_streams import stream_relations
 from jax_privacy_training import training_answers, training_refusals, training_relations
 
 from dpassay.adapter import Nonsense, present_cases
@@ -38,6 +39,7 @@ def cases():
             training_refusals,
             clipping_relations,
             matrix_relations,
+            stream_relations,
             batch_relations,
             batch_refusals,
             _refusals,

@@ -9,7 +9,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax_privacy.matrix_factorization import sensitivity, toeplitz
+from jax_privacy.matrix_factorization import banded, sensitivity, toeplitz
 from jax_privacy.noise_addition import gaussian_privatizer, matrix_factorization_privatizer
 
 from dpassay.adapter import Mechanism, Relations
@@ -19,7 +19,7 @@ _ROUNDING = 1e-4
 """Relative: products of float32 matrices."""
 
 
-def _patterns(n, apart, most):
+def participations(n, apart, most):
     """Yield the sets of rounds in which one record takes part: `apart` or more between any two."""
     for count in range(1, n + 1 if most is None else most + 1):
         for rounds in itertools.combinations(range(n), count):
@@ -27,7 +27,7 @@ def _patterns(n, apart, most):
                 yield rounds
 
 
-def _largest(matrix, patterns):
+def largest_norm(matrix, patterns):
     """Return the largest norm of a sum of columns with signs: gradients of one record point anywhere."""
     gram = np.asarray(matrix, np.float64).T @ np.asarray(matrix, np.float64)
     best = 0.0
@@ -61,11 +61,11 @@ mean product of as many pairs farther from 0 with probability below 1e-26 (Chern
 def _separated(random):
     for apart in (1, 2, 3):
         most = random.choice([None, 1, 2])
-        patterns = list(_patterns(_ROUNDS, apart, most))
+        patterns = list(participations(_ROUNDS, apart, most))
         for bands in (_ROUNDS, apart):
             matrix = _encoder(random, _ROUNDS, bands)
             exact, words = (
-                _largest(matrix, patterns),
+                largest_norm(matrix, patterns),
                 f"{apart} apart, at most {most}, {np.asarray(matrix).tolist()!r}",
             )
             upper = sensitivity.get_min_sep_sensitivity_upper_bound(matrix, apart, most)
@@ -80,7 +80,7 @@ def _epochs(random):
     for epochs, length in ((1, 6), (2, 3), (3, 2)):
         matrix = _encoder(random, epochs * length, epochs * length)
         patterns = [tuple(range(start, epochs * length, length)) for start in range(length)]
-        exact = _largest(matrix, patterns)
+        exact = largest_norm(matrix, patterns)
         found = sensitivity.fixed_epoch_sensitivity(matrix, epochs)
         words = f"{epochs} epochs, {np.asarray(matrix).tolist()!r}"
         yield f"fixed_epoch_sensitivity, {words}", exact * (1 - _ROUNDING), float(found), math.inf
@@ -98,7 +98,7 @@ def _coefficients(random):
         coefficients = sorted((random.random() for _ in range(random.choice([3, n]))), reverse=True)
         padded = coefficients + [0.0] * (n - len(coefficients))
         matrix = np.array([[padded[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
-        exact = _largest(matrix, _patterns(n, apart, most))
+        exact = largest_norm(matrix, participations(n, apart, most))
         words = f"{coefficients!r}, n={n}, {apart} apart, at most {most}"
         found = toeplitz.minsep_sensitivity_squared(jnp.asarray(coefficients), apart, most, n)
         yield (f"minsep_sensitivity_squared, {words}", *near(float(found), exact**2, _ROUNDING))
@@ -114,6 +114,73 @@ def _coefficients(random):
                 f"inverse_coef, {words}, coefficient {place} of the product",
                 *near(value, float(place == 0), 0.0, 1e-3),
             )
+
+
+def _stated(function, *arguments):
+    """Return a sensitivity, which is infinite where the library refuses to state one."""
+    try:
+        return float(function(*arguments))
+    except Exception:  # noqa: BLE001  # a refusal
+        return math.inf
+
+
+def _crossing(random):
+    """Check strategies with more bands than rounds between two of a record, whose columns are not orthogonal."""
+    n = _ROUNDS
+    for apart in (1, 2, 3):
+        most = random.choice([None, 2, 3])
+        allowed, said = list(participations(n, apart, most)), f"{apart} apart, at most {most}"
+        for bands in (apart + 1, n):
+            matrix = _encoder(random, n, bands)
+            least, words = largest_norm(matrix, allowed) * (1 - _ROUNDING), f"{said}, {np.asarray(matrix).tolist()!r}"
+            found = _stated(sensitivity.get_sensitivity_banded, matrix, apart, most)
+            yield f"get_sensitivity_banded, {words}", least, found, math.inf
+            found = _stated(sensitivity.get_sensitivity_banded_for_X, matrix.T @ matrix, apart, most)
+            yield f"get_sensitivity_banded_for_X, {words}", least, found, math.inf
+        values = np.tril(np.array([[random.uniform(0.2, 1) for _ in range(apart + 1)] for _ in range(n)])[::-1])[::-1]
+        table = np.array([np.pad(row, (start, n))[:n] for start, row in enumerate(values)]).T
+        least = largest_norm(table / np.linalg.norm(table, axis=0), allowed) ** 2 * (1 - _ROUNDING)
+        strategy = banded.ColumnNormalizedBanded(params=jnp.asarray(values))
+        found = _stated(banded.minsep_sensitivity_squared, strategy, apart, most)
+        yield f"banded.minsep_sensitivity_squared, {said}, {values.tolist()!r}", least, found, math.inf
+
+
+def _unordered(random):
+    """Check Toeplitz matrices whose coefficients rise or are negative."""
+    n = _ROUNDS
+    for apart in (1, 2, 3):
+        falling = sorted((random.uniform(0.1, 1) for _ in range(random.choice([apart + 2, n]))), reverse=True)
+        place = random.randrange(1, len(falling))
+        # of two rounds, those as far apart as two large coefficients are have more in common than closer ones
+        peaks = [1.0, *[0.1] * apart, random.uniform(1, 3)]
+        for coefficients, most in (
+            (peaks, 2),
+            (falling[::-1], random.choice([None, 2, 3])),
+            ([-value for value in falling], random.choice([None, 2, 3])),
+            ([value * (-1) ** index for index, value in enumerate(falling)], random.choice([None, 2, 3])),
+            ([*falling[:place], *(-value for value in falling[place:])], random.choice([None, 2, 3])),
+        ):
+            padded = [*coefficients, *[0.0] * n][:n]
+            matrix = np.array([[padded[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
+            least = largest_norm(matrix, participations(n, apart, most)) ** 2 * (1 - _ROUNDING)
+            found = _stated(toeplitz.minsep_sensitivity_squared, jnp.asarray(coefficients), apart, most, n)
+            words = f"minsep_sensitivity_squared, {coefficients!r}, n={n}, {apart} apart, at most {most}"
+            yield words, least, found, math.inf
+
+
+def _incomplete(random):
+    """Check epochs that do not divide the rounds: one round more or less lies between those of a record."""
+    n = _ROUNDS
+    # columns grow, so that rounds that are left out are missing
+    matrix = _encoder(random, n, n) * jnp.linspace(1, 4, n)
+    for epochs in (4, 5):
+        least = min(
+            largest_norm(matrix, [tuple(range(start, n, length)) for start in range(length)])
+            for length in (n // epochs, -(-n // epochs))
+        )
+        found = _stated(sensitivity.fixed_epoch_sensitivity, matrix, epochs)
+        words = f"fixed_epoch_sensitivity, {epochs} epochs, {np.asarray(matrix).tolist()!r}"
+        yield words, least * (1 - _ROUNDING), found, math.inf
 
 
 def _repeated_noise():
@@ -132,12 +199,19 @@ def _repeated_noise():
 
 def _privatizers():
     """Yield the privatizers: a name, the maker from a key, and the inverse of the noising matrix."""
-    matrix = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]])
+    matrix, coefficients = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]]), jnp.asarray([0.8, 0.6])
     yield "gaussian_privatizer", lambda key: gaussian_privatizer(stddev=_SIGMA, prng_key=key), np.eye(_STEPS)
     yield (
         "matrix_factorization_privatizer",
         lambda key: matrix_factorization_privatizer(matrix, stddev=_SIGMA, prng_key=key),
         np.linalg.inv(np.asarray(matrix, np.float64)),
+    )
+    yield (
+        "matrix_factorization_privatizer, a streaming matrix",
+        lambda key: matrix_factorization_privatizer(
+            toeplitz.inverse_as_streaming_matrix(coefficients, _STEPS), stddev=_SIGMA, prng_key=key
+        ),
+        np.array([[0.8, 0.0], [0.6, 1.0]]),  # the Toeplitz matrix, with columns divided by their norms
     )
 
 
@@ -187,6 +261,9 @@ def matrix_relations():
             "records far apart have the largest norm of a pattern": _separated,
             "epochs have the largest norm of a pattern": _epochs,
             "Toeplitz matrices have the largest norm of a pattern": _coefficients,
+            "columns that are not orthogonal are refused or covered": _crossing,
+            "coefficients that rise or are negative are refused or covered": _unordered,
+            "epochs that are not complete are refused or covered": _incomplete,
             "entries have noise of their own": _entries,
         },
         {"no noise is used twice": _repeated_noise},
