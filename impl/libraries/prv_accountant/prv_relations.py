@@ -324,18 +324,6 @@ def _convolutions(random):
     yield (f"{words}, leak", *near(1 - math.exp(found.log_pmc_inf), leak))
 
 
-def _again(random):
-    """Check that two, three and four losses that are composed again are the same sums."""
-    for number in (2, 3, 4):
-        some = [_Few(random) for _ in range(number)]
-        composer = composers.ConvolutionTree([few.losses for few in some])
-        mean = math.fsum(_moment(few.pairs, 1) for few in some)
-        for turn in ("once", "again"):
-            found = composer.compute_composition([1] * number)
-            words = f"ConvolutionTree of {[few.pairs for few in some]!r}, composed {turn}, mean"
-            yield (words, *near(float(np.dot(found.pmf, found.domain.ts())), mean, 1e-8, 1e-9))
-
-
 def _moment(pairs, power):
     return math.fsum(p * loss**power for loss, p in pairs)
 
@@ -462,7 +450,6 @@ def relations():
             "a grid is even and covers what is asked": _grids,
             "epsilon and delta are those of the probabilities": _numbers,
             "composed losses are sums": _convolutions,
-            "losses that are composed again are the same sums": _again,
             "losses on a grid keep their mean": _discretised,
         },
     )
