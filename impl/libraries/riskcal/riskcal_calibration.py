@@ -58,8 +58,8 @@ def _calibrated(random):
     exact = 2 * normal_cdf(math.sqrt(count) / sigma / 2) - 1
     words = f"find_noise_multiplier_for_advantage({advantage!r}, 1.0, {count})"
     yield words, advantage - _TOLERANCE - 1e-6, exact, advantage + 1e-9
-    # from the default on, the search asks for the risk of little noise again and again, for seconds
-    sigma = dpsgd.find_noise_multiplier_for_err_rates(rate, target, 1.0, count, grid_step=STEP, noise_min=0.3)
+    # the search asks again and again for the risk of its least noise, which takes seconds on a fine grid
+    sigma = dpsgd.find_noise_multiplier_for_err_rates(rate, target, 1.0, count, grid_step=0.01, noise_min=0.3)
     exact = gaussian_rate(math.sqrt(count) / sigma, rate)
     words = f"find_noise_multiplier_for_err_rates({rate!r}, {target!r}, 1.0, {count})"
     yield words, target - _TOLERANCE - 1e-4, exact, target + _TOLERANCE + 1e-4
