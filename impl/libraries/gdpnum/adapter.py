@@ -6,24 +6,20 @@ import functools
 import math
 import statistics
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
-from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
 
 from dpassay.adapter import Answer, Nonsense, Relations
+from dpassay.impl.libraries.directed_curves import directed_curves
+from dpassay.impl.libraries.phases import drawn_phases, stepped
 from dpassay.impl.libraries.references import (
-    deltas_with_response,
     gaussian_delta,
     gaussian_epsilon,
-    least_error_rate,
     near,
-    no_deltas,
     normal_cdf,
-    sampled_gaussian_deltas,
 )
 
 LIBRARY = "gdpnum"
@@ -112,33 +108,12 @@ def _directed(random):
     The lower curve holds. Where a sample is removed in place of added the library documents the larger one, which is
     the upper bound then; compositions of samples with noise for all records, where both cross, are left out.
     """
-    sigma, share = random.uniform(0.8, 2), random.uniform(0.05, 0.6)
-    epsilon, delta = random.randint(300, 2500) * _EXACT_STEP, random.uniform(0.05, 0.2)
-    response, leak = (
-        pld.from_privacy_parameters(common.DifferentialPrivacyParameters(loss, delta), _EXACT_STEP)
-        for loss in (epsilon, 0.0)
-    )
-    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_EXACT_STEP)
-    of_sample = functools.partial(sampled_gaussian_deltas, sigma, share)
-    near_zero = [k * _EXACT_STEP for k in range(-1024, 1025)]  # where the losses of a small sample are
-    levels = [-epsilon, epsilon, *near_zero, *(k / 64 for k in range(-576, 577)), 30.0]
-    corner = (1 - delta) / (1 + math.exp(epsilon))
-    for words, losses, deltas in (
-        (f"a response of {epsilon!r}, {delta!r}", response, deltas_with_response(no_deltas, epsilon, delta)),
-        (f"noise {sigma!r}, sample {share!r}", sampled, of_sample),
-        (f"the same with a leak of {delta!r}", leak.compose(sampled), deltas_with_response(of_sample, 0.0, delta)),
-    ):
-        found = PLDConverter(losses)
-        exchanged = PLDConverter(pld.PrivacyLossDistribution(losses._pmf_add, losses._pmf_remove))
-        pairs = [deltas(level) for level in levels]
-        ways = [[(level, pair[way]) for level, pair in zip(levels, pairs)] for way in (0, 1)]
-        worst = [(level, max(pair)) for level, pair in zip(levels, pairs)]
-        exact = max(deltas(0.0))
-        yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 1e-4
-        for rate in (0.0, corner * random.uniform(0.1, 0.9), random.uniform(corner, 1 - delta), random.random()):
-            removed, added = (least_error_rate(way, rate) for way in ways)
-            both = least_error_rate(worst, rate)
-            at = f"({rate!r}), {words}"
+    for curve in directed_curves(random, pld):
+        found, exchanged, exact = PLDConverter(curve.losses), PLDConverter(curve.exchanged), max(curve.deltas(0.0))
+        yield f"advantage, {curve.words}", exact - 1e-9, float(found.get_advantage()), exact + 1e-4
+        for rate in (0.0, *curve.rates(random)):
+            removed, added, both = curve.error_rates(rate)
+            at = f"({rate!r}), {curve.words}"
             yield (f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
             yield (f"inverse_tradeoff_function{at}", *near(found.inverse_tradeoff_function(rate), added, 0, 1e-4))
             yield (f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
@@ -182,34 +157,13 @@ def _regret(random):
     yield f"regret of perfect privacy, mu={mu!r}", exact - 1e-3, flat, exact + 1e-3
 
 
-def _stepped(parts):
-    """Return an account of (noise, rate, steps, iterations of a step), of which the hook is told the iterations."""
-    account = CTDAccountant()
-    for sigma, rate, count, iterations in parts:
-        hook = account.get_optimizer_hook_fn(rate / iterations)
-        optimiser = SimpleNamespace(noise_multiplier=sigma, accumulated_iterations=iterations)
-        for _ in range(count):
-            if iterations > 1:
-                hook(optimiser)
-            else:
-                account.step(noise_multiplier=sigma, sample_rate=rate)
-    return account
-
-
-def _random_parts(random, *pairs):
-    """Return parts with pairs of noise and rate, the first again at the end; the hook is told of some."""
-    iterations = random.sample((1, 2, 4, 1), len(pairs))
-    parts = [(*pair, random.randint(2, 3), number) for pair, number in zip(pairs, iterations)]
-    return [*parts, parts[0]]
-
-
 def _accounts(random):
     """Compare accounts of parts with Gaussian noise, on full batches, and with composed losses.
 
     Neighbouring parts have one parameter in common: steps must be merged only where both agree.
     """
-    parts = _random_parts(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
-    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    parts = drawn_phases(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
+    account, words = stepped(CTDAccountant(), parts), f"CTDAccountant, {parts!r}"
     mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
     total = sum(count for _, _, count, _ in parts)
     yield f"{words}, len", total, len(account), total
@@ -225,14 +179,14 @@ def _accounts(random):
     exact = _gaussian_rate(mu, rate)
     yield f"{words}, beta at {rate!r}", exact - 0.01, account.get_beta(rate, grid_step=_STEP), exact + _SCALED
     (one, other), (low, high) = ([random.uniform(*ends) for _ in range(2)] for ends in ((1, 4), (0.05, 0.6)))
-    parts = _random_parts(random, (one, low), (one, high), (other, high), (other, low))
+    parts = drawn_phases(random, (one, low), (one, high), (other, high), (other, low))
     steps = [
         pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_STEP)
         for sigma, share, count, _ in parts
         for _ in range(count)
     ]
     exact = functools.reduce(lambda one, other: one.compose(other), steps).get_epsilon_for_delta(delta)
-    found = _stepped(parts).get_epsilon(delta=delta, grid_step=_STEP)
+    found = stepped(CTDAccountant(), parts).get_epsilon(delta=delta, grid_step=_STEP)
     yield (f"CTDAccountant, {parts!r}, epsilon at {delta!r}", *near(found, exact, 1e-6, 1e-6))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from types import SimpleNamespace
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 from riskcal.accountants import CTDAccountant
@@ -12,37 +11,14 @@ from riskcal_analysis import SCALED, STEP, gaussian_rate
 from riskcal_curves import composed, error_rate
 
 from dpassay.adapter import Answer, Relations
+from dpassay.impl.libraries.phases import drawn_phases, stepped
 from dpassay.impl.libraries.references import gaussian_epsilon, near, normal_cdf
-
-
-def _stepped(parts):
-    """Return an account of (noise, rate, steps, iterations of a step), of which the hook is told the iterations."""
-    account = CTDAccountant()
-    for sigma, rate, count, iterations in parts:
-        hook = account.get_optimizer_hook_fn(rate / iterations)
-        optimiser = SimpleNamespace(noise_multiplier=sigma, accumulated_iterations=iterations)
-        for _ in range(count):
-            if iterations > 1:
-                hook(optimiser)
-            else:
-                account.step(noise_multiplier=sigma, sample_rate=rate)
-    return account
-
-
-def _random_parts(random, *pairs):
-    """Return parts with pairs of noise and rate, the first again at the end; the hook is told of some.
-
-    Neighbouring parts have one parameter in common: steps must be merged only where both agree.
-    """
-    iterations = random.sample((1, 2, 4, 1), len(pairs))
-    parts = [(*pair, random.randint(2, 3), number) for pair, number in zip(pairs, iterations)]
-    return [*parts, parts[0]]
 
 
 def _accounts(random):
     """Compare an account of full batches with Gaussian noise, and with its own state, loaded."""
-    parts = _random_parts(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
-    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    parts = drawn_phases(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
+    account, words = stepped(CTDAccountant(), parts), f"CTDAccountant, {parts!r}"
     mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
     rate, delta = random.uniform(0.01, 0.5), 10 ** random.uniform(-6, -2)
     total = sum(count for _, _, count, _ in parts)
@@ -65,8 +41,8 @@ def _accounts(random):
 def _accounts_of_samples(random):
     """Compare an account of samples with the losses of its steps, composed one by one."""
     (one, other), (low, high) = ([random.uniform(*ends) for _ in range(2)] for ends in ((1, 4), (0.05, 0.6)))
-    parts = _random_parts(random, (one, low), (one, high), (other, high), (other, low))
-    account, words = _stepped(parts), f"CTDAccountant, {parts!r}"
+    parts = drawn_phases(random, (one, low), (one, high), (other, high), (other, low))
+    account, words = stepped(CTDAccountant(), parts), f"CTDAccountant, {parts!r}"
     delta = 10 ** random.uniform(-6, -2)
     steps = [composed(sigma, share, count, STEP) for sigma, share, count, _ in parts]
     losses = functools.reduce(lambda one, other: one.compose(other), steps)

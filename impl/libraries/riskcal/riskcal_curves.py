@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
-from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 from riskcal import analysis
 from riskcal.accountants import CTDAccountant
@@ -15,16 +13,8 @@ from riskcal.analysis.rdp import pure
 from riskcal.calibration import dpsgd
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import (
-    deltas_with_response,
-    least_error_rate,
-    near,
-    no_deltas,
-    sampled_gaussian_deltas,
-)
-
-_EXACT_STEP = 2.0**-10
-"""A step of which multiples are exact, so that a loss is on the grid."""
+from dpassay.impl.libraries.directed_curves import EXACT_STEP, directed_curves
+from dpassay.impl.libraries.references import least_error_rate, near
 
 
 def composed(sigma, share, count, step):
@@ -45,50 +35,31 @@ def _directed(random):
     The lower curve holds. Where a sample is removed in place of added the library documents the larger one, which is
     the upper bound then; compositions of samples with noise for all records, where both cross, are left out.
     """
-    sigma, share = random.uniform(0.8, 2), random.uniform(0.05, 0.6)
-    epsilon, delta = random.randint(300, 2500) * _EXACT_STEP, random.uniform(0.05, 0.2)
-    response, leak = (
-        pld.from_privacy_parameters(common.DifferentialPrivacyParameters(loss, delta), _EXACT_STEP)
-        for loss in (epsilon, 0.0)
-    )
-    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_EXACT_STEP)
-    of_sample = functools.partial(sampled_gaussian_deltas, sigma, share)
-    near_zero = [k * _EXACT_STEP for k in range(-1024, 1025)]  # where the losses of a small sample are
-    levels = [-epsilon, epsilon, *near_zero, *(k / 64 for k in range(-576, 577)), 30.0]
-    corner = (1 - delta) / (1 + math.exp(epsilon))
-    for words, losses, deltas in (
-        (f"a response of {epsilon!r}, {delta!r}", response, deltas_with_response(no_deltas, epsilon, delta)),
-        (f"noise {sigma!r}, sample {share!r}", sampled, of_sample),
-        (f"the same with a leak of {delta!r}", leak.compose(sampled), deltas_with_response(of_sample, 0.0, delta)),
-    ):
-        variables = analysis.pld_to_plrvs(losses)
-        yield from _of_variables(words, variables, deltas)
-        exchanged = pld.PrivacyLossDistribution(losses._pmf_add, losses._pmf_remove)
-        pairs = [deltas(level) for level in levels]
-        ways = [[(level, pair[way]) for level, pair in zip(levels, pairs)] for way in (0, 1)]
-        worst = [(level, max(pair)) for level, pair in zip(levels, pairs)]
-        for rate in (1e-6, corner * random.uniform(0.1, 0.9), random.uniform(corner, 1 - delta), random.random()):
-            removed, added = (least_error_rate(way, rate) for way in ways)
-            both, at = least_error_rate(worst, rate), f"({rate!r}), {words}"
+    for curve in directed_curves(random, pld):
+        variables = analysis.pld_to_plrvs(curve.losses)
+        yield from _of_variables(curve.words, variables, curve.deltas)
+        for rate in (1e-6, *curve.rates(random)):
+            removed, added, both = curve.error_rates(rate)
+            at = f"({rate!r}), {curve.words}"
             found = float(_plrv._tradeoff_function(variables, np.array([rate]))[0])
             yield (f"tradeoff function{at}", *near(found, removed, 0, 1e-4))
             found = float(_plrv._inverse_tradeoff_function(variables, np.array([rate]))[0])
             yield (f"inverse trade-off function{at}", *near(found, added, 0, 1e-4))
-            yield (f"get_beta_from_pld{at}", *near(analysis.get_beta_from_pld(losses, rate), both, 0, 1e-4))
-            found, most = analysis.get_beta_from_pld(exchanged, rate), max(removed, added)
+            yield (f"get_beta_from_pld{at}", *near(analysis.get_beta_from_pld(curve.losses, rate), both, 0, 1e-4))
+            found, most = analysis.get_beta_from_pld(curve.exchanged, rate), max(removed, added)
             yield f"get_beta_from_pld{at}, exchanged", both - 1e-4, found, most + 1e-4
 
 
 def _of_variables(words, variables, deltas):
     """Compare the losses of two distributions, each with its own probabilities, with the divergences both ways."""
     for level in (-0.25, 0.0, 0.5):
-        place, (removed, added) = level / _EXACT_STEP, deltas(level)
+        place, (removed, added) = level / EXACT_STEP, deltas(level)
         losses = variables.y0 + np.arange(len(variables.pmf_Y))
-        kept = np.maximum(-np.expm1((place - losses) * _EXACT_STEP), 0)
+        kept = np.maximum(-np.expm1((place - losses) * EXACT_STEP), 0)
         found = variables.infinity_mass_Y + float(np.dot(kept, variables.pmf_Y))
         yield (f"pld_to_plrvs, delta of Y at {level}, {words}", *near(found, removed, 0, 1e-5))
         losses = variables.x0 + np.arange(len(variables.pmf_X))
-        kept = np.maximum(-np.expm1((place + losses) * _EXACT_STEP), 0)
+        kept = np.maximum(-np.expm1((place + losses) * EXACT_STEP), 0)
         found = variables.minus_infinity_mass_X + float(np.dot(kept, variables.pmf_X))
         yield (f"pld_to_plrvs, delta of X at {level}, {words}", *near(found, added, 0, 1e-5))
 
