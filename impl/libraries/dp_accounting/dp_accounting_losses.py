@@ -12,6 +12,7 @@ import numpy as np
 from dp_accounting import pld
 from dp_accounting_mixtures import mixture_relations
 from dp_accounting_pairs import (
+    ABSOLUTE,
     INTERVAL,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -30,9 +31,6 @@ from dp_accounting_pairs import (
 from dpassay.adapter import Relations
 
 __all__ = ["loss_relations"]
-
-_ABSOLUTE = 1e-11
-"""Rounding of a delta, which is a difference of two probabilities."""
 
 _distributions = pld.privacy_loss_distribution
 
@@ -154,13 +152,13 @@ def _guarantees(random, kind):
         noise = kind(1 / (scale * (2 - factor))) if kind is DiscreteLaplace else kind(scale * factor)
         found = max(pair_of(noise, way, sensitivity, rate).delta(epsilon) for way in (Way.ADD, Way.REMOVE))
         if suffices:
-            yield f"{words}: delta", 0.0, found, target.delta * (1 + 1e-4) + _ABSOLUTE
+            yield f"{words}: delta", 0.0, found, target.delta * (1 + 1e-4) + ABSOLUTE
         else:
             yield f"{words}: delta with less noise", max(target.delta, 1e-9), found, 1.0
     yield f"{words}: its sensitivity", sensitivity, float(loss.sensitivity), sensitivity
     yield f"{words}: its rate", rate, float(loss.sampling_prob), rate
     own = max(float(loss.get_delta_for_epsilon(epsilon)), 0.0)
-    yield f"{words}: its own delta", 0.9 * target.delta, own, target.delta * (1 + 1e-4) + _ABSOLUTE
+    yield f"{words}: its own delta", 0.9 * target.delta, own, target.delta * (1 + 1e-4) + ABSOLUTE
 
 
 _CONSTRUCTORS = {

@@ -12,7 +12,9 @@ import dp_accounting as dp
 from dp_accounting import pld
 from dp_accounting.pld import privacy_loss_mechanism as mechanisms
 from dp_accounting_pairs import (
+    ABSOLUTE,
     INTERVAL,
+    RELATIVE,
     Gaussian,
     Pair,
     Way,
@@ -28,9 +30,6 @@ from dp_accounting_pairs import (
 from dpassay.adapter import Relations
 
 __all__ = ["mixture_relations"]
-
-_RELATIVE, _ABSOLUTE = 1e-7, 1e-11
-"""Rounding of a delta, which is a difference of two probabilities."""
 
 _INVERSE = 1e-6
 """Absolute, in delta: the inverse of the loss of a mixture is searched for, to as much."""
@@ -116,7 +115,7 @@ def _tails_of_mixtures(random):
         words = f"MixtureGaussianPrivacyLoss({scale!r}, {shifts!r}, {chances!r}, {pessimistic}, {log!r}, {way})"
         yield from tails(f"{words}, {precision}", found, pair, mass, pessimistic=pessimistic)
         beside = math.exp(pair.upper.log_cdf(found.lower_x_truncation + precision))
-        yield f"{words}, mass below the lower end and {precision}", mass * (1 - _RELATIVE), beside, 1.0
+        yield f"{words}, mass below the lower end and {precision}", mass * (1 - RELATIVE), beside, 1.0
         one, chance = random.uniform(0.5, 2), random.uniform(0.1, 0.9)
         add, remove = _mixture_pairs(Gaussian(scale), [0.0, one], [1 - chance, chance])
         pair = add if way is Way.ADD else remove
@@ -167,9 +166,9 @@ def _truncated_batches(random):
             )
             yield (
                 f"{words}.get_delta_for_epsilon({level!r})",
-                low * (1 - _RELATIVE) - _ABSOLUTE,
+                low * (1 - RELATIVE) - ABSOLUTE,
                 float(losses.get_delta_for_epsilon(level)),
-                high * (1 + _RELATIVE) + lost + 1e-9,
+                high * (1 + RELATIVE) + lost + 1e-9,
             )
 
 

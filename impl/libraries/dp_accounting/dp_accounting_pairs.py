@@ -15,7 +15,9 @@ from dp_accounting.pld import privacy_loss_mechanism as mechanisms
 from scipy import special
 
 __all__ = [
+    "ABSOLUTE",
     "INTERVAL",
+    "RELATIVE",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Gaussian",
@@ -31,7 +33,7 @@ __all__ = [
     "tails",
 ]
 
-_RELATIVE, _ABSOLUTE = 1e-7, 1e-11
+RELATIVE, ABSOLUTE = 1e-7, 1e-11
 """Rounding of a delta, which is a difference of two probabilities."""
 
 INTERVAL = 2e-2
@@ -189,7 +191,7 @@ def near_exact(value, other, slack=0.0):
     """Return a comparison with a probability, a loss or a delta, which may be infinite."""
     if math.isinf(other):
         return other, value, other
-    allowed = _RELATIVE * abs(other) + _ABSOLUTE + slack
+    allowed = RELATIVE * abs(other) + ABSOLUTE + slack
     return other - allowed, value, other + allowed
 
 
@@ -228,9 +230,9 @@ def enclosed(words, losses, pairs, levels, *, pessimistic=True, lost=0.0):
         for value in (found, alone):
             yield (
                 f"{words}.get_delta_for_epsilon({level!r})",
-                low * (1 - _RELATIVE) - _ABSOLUTE,
+                low * (1 - RELATIVE) - ABSOLUTE,
                 float(value),
-                high * (1 + _RELATIVE) + 1e-9,
+                high * (1 + RELATIVE) + 1e-9,
             )
 
 
@@ -247,5 +249,5 @@ def tails(words, found, pair, mass, *, pessimistic):
     for (at, part), (loss, chance) in zip(*both):
         yield (f"{words}, loss of a tail", *near_exact(float(at), loss))
         yield (f"{words}, mass of the tail with loss {at!r}", *near_exact(float(part), chance))
-    yield f"{words}, mass below {low!r}", 0.0, below, mass * (1 + _RELATIVE)
-    yield f"{words}, mass above {high!r}", 0.0, above, mass * (1 + _RELATIVE)
+    yield f"{words}, mass below {low!r}", 0.0, below, mass * (1 + RELATIVE)
+    yield f"{words}, mass above {high!r}", 0.0, above, mass * (1 + RELATIVE)
