@@ -10,14 +10,16 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     Deltas = Callable[[float], tuple[float, float]]
 
 __all__ = [
+    "composition_bounds",
     "deltas_with_response",
     "gaussian_delta",
     "gaussian_epsilon",
+    "gaussian_sigma",
     "least_error_rate",
     "near",
     "no_deltas",
@@ -65,6 +67,42 @@ def gaussian_epsilon(sigma: float, delta: float) -> float:
     if gaussian_delta(sigma, 0.0) <= delta:
         return 0.0
     return float(optimize.brentq(lambda epsilon: gaussian_delta(sigma, epsilon) - delta, 0.0, 500.0, xtol=1e-12))
+
+
+def gaussian_sigma(epsilon: float, delta: float) -> float:
+    """Return the least standard deviation for sensitivity 1, between 1e-3 and 1e4, to a relative 1e-12."""
+    from scipy import optimize
+
+    return float(
+        optimize.brentq(lambda sigma: gaussian_delta(sigma, epsilon) - delta, 1e-3, 1e4, xtol=1e-15, rtol=1e-12)
+    )
+
+
+def composition_bounds(epsilons: Sequence[float], slack: float) -> tuple[float, float, float]:
+    """Return three epsilons that hold for a composition at a slack in delta, of which the least is stated.
+
+    The sum, and the two of Kairouz, Oh and Viswanath (2015, Theorem 3.5; 2017, Theorem 3.4).
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Those of the parts.
+    slack : float
+        What is added to the deltas of the parts, in (0, 1); at 0 the sum alone is finite.
+
+    Examples
+    --------
+    >>> [round(bound, 4) for bound in composition_bounds([0.1] * 100, 0.01)]
+    [10.0, 3.5433, 3.5344]
+    """
+    plain = math.fsum(epsilons)
+    if not slack:
+        return plain, math.inf, math.inf
+    drift = math.fsum(epsilon * math.tanh(epsilon / 2) for epsilon in epsilons)
+    squares = math.fsum(epsilon**2 for epsilon in epsilons)
+    logarithms = math.log(math.e + math.sqrt(squares) / slack), math.log(1 / slack)
+    by_squares, by_slack = (drift + math.sqrt(2 * squares * logarithm) for logarithm in logarithms)
+    return plain, by_squares, by_slack
 
 
 def sampled_gaussian_divergence(sigma: float, rate: float, order: float) -> float:

@@ -8,6 +8,7 @@ from autodp import dp_acct
 from autodp_formulas import close
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import composition_bounds
 
 __all__ = ["composed_epsilon", "relations"]
 
@@ -23,12 +24,7 @@ def composed_epsilon(epsilons, deltas, delta):
 def _bounds(epsilons, deltas, delta):
     """Return the sum of the epsilons, and the two bounds of Kairouz et al. 2015, Theorem 3.5, at a total delta."""
     slack = -math.expm1(math.log1p(-delta) - math.fsum(math.log1p(-part) for part in deltas))
-    mean, square = math.fsum(e * math.tanh(e / 2) for e in epsilons), math.fsum(e * e for e in epsilons)
-    return (
-        math.fsum(epsilons),
-        mean + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / slack)),
-        mean + math.sqrt(2 * square * math.log(1 / slack)),
-    )
+    return composition_bounds(epsilons, slack)
 
 
 def _many_parts(random):

@@ -29,7 +29,7 @@ from autodp_formulas import (
 from scipy import special
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, normal_cdf
+from dpassay.impl.libraries.references import composition_bounds, gaussian_delta, gaussian_epsilon, normal_cdf
 
 __all__ = ["relations", "searches"]
 
@@ -346,12 +346,7 @@ def _stages(parameters, delta, sizes):
         slack = 1 - math.exp(math.log1p(-delta) - len(sizes) * math.log1p(-math.exp(log)))
         if slack <= 0:
             return math.inf
-        square, mean = sum(e**2 for e in losses), sum(e * math.tanh(e / 2) for e in losses)
-        return min(
-            sum(losses),
-            mean + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / slack)),
-            mean + math.sqrt(2 * square * math.log(1 / slack)),
-        )
+        return min(composition_bounds(losses, slack))
 
     most = min(delta / len(sizes), 1 / special.comb(queries, sizes[0]))
     return min(whole(math.log(most) - 0.01 - x) for x in np.linspace(0, 4, 200))

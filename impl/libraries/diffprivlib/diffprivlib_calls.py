@@ -17,7 +17,7 @@ from diffprivlib.accountant import BudgetAccountant
 from diffprivlib_comparisons import at_least, at_most
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import composition_bounds, near
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["call_relations", "spent", "without_noise"]
@@ -273,11 +273,8 @@ def _budgets(random):
     parts = [(random.uniform(0.01, 0.4), random.choice([0.0, random.uniform(0.001, 0.05)])) for _ in range(30)]
     slack = random.choice([random.uniform(1e-6, 1e-3), random.uniform(0.01, 0.3)])
     account = BudgetAccountant(slack=slack, spent_budget=parts)
-    plain = math.fsum(epsilon for epsilon, _ in parts)
-    drift = math.fsum(epsilon * math.tanh(epsilon / 2) for epsilon, _ in parts)
-    squares = math.fsum(epsilon**2 for epsilon, _ in parts)
-    logs = (math.log(1 / slack), math.log(math.e + math.sqrt(squares) / slack))
-    exact = min(plain, *(drift + math.sqrt(2 * squares * log) for log in logs))
+    bounds = composition_bounds([epsilon for epsilon, _ in parts], slack)
+    plain, exact = bounds[0], min(bounds)
     delta = 1 - (1 - slack) * math.prod(1 - part for _, part in parts)
     yield ("epsilon with slack", *near(account.total()[0], exact))
     yield ("delta with slack", *near(account.total()[1], delta))

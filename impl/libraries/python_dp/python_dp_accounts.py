@@ -12,7 +12,7 @@ from pydp.ml.util.accountant import BudgetAccountant
 from pydp.ml.util.utils import Budget, BudgetError
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import composition_bounds, near
 
 __all__ = ["account_cases"]
 
@@ -29,13 +29,7 @@ def _drawn_parts(random, count, low, high):
 
 
 def _epsilon_of(parts, slack):
-    plain = math.fsum(epsilon for epsilon, _ in parts)
-    if not slack:
-        return plain
-    drift = math.fsum(epsilon * math.tanh(epsilon / 2) for epsilon, _ in parts)
-    squares = math.fsum(epsilon**2 for epsilon, _ in parts)
-    logarithms = (math.log(1 / slack), math.log(math.e + math.sqrt(squares) / slack))
-    return min(plain, *(drift + math.sqrt(2 * squares * logarithm) for logarithm in logarithms))
+    return min(composition_bounds([epsilon for epsilon, _ in parts], slack))
 
 
 def _delta_of(parts, slack):

@@ -10,9 +10,10 @@ import contextlib
 import math
 
 from pydp.algorithms import _algorithm, laplacian, numerical_mechanisms
+from python_dp_calibration import sigma_ends
 
 from dpassay.adapter import Family, Mechanism, Nonsense, Relations
-from dpassay.impl.libraries.references import gaussian_delta, near
+from dpassay.impl.libraries.references import near
 
 __all__ = ["contribution_cases", "quantile_tree_cases"]
 
@@ -25,13 +26,6 @@ _BOUNDED = ("BoundedSum", "BoundedMean", "BoundedVariance", "BoundedStandardDevi
 
 _TYPES = {"int": "Int", "int64": "Int64", "float": "Double"}
 """The ending of the compiled class of each type."""
-
-_CALIBRATION = 2e-3
-"""Relative; the search for a standard deviation ends, on the safe side, within 1e-3 of the smallest one."""
-
-_STEPS = 200
-"""Steps of a bisection, more than the bits of a float64."""
-
 
 # --- what reaches the compiled classes ---------------------------------------------------------------------------
 
@@ -106,14 +100,6 @@ def _told(random):
 # --- noise of a sensitivity --------------------------------------------------------------------------------------
 
 
-def _gaussian_sigma(epsilon, delta):
-    low, high = 1e-3, 1e4
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, epsilon) > delta else (low, middle)
-    return (low + high) / 2
-
-
 def _noise_of_a_sensitivity(random):
     epsilon, sensitivity, delta = random.uniform(0.2, 4), random.uniform(2, 9), 10 ** random.uniform(-6, -0.5)
     words = f"epsilon={epsilon!r}, sensitivity={sensitivity!r}"
@@ -125,10 +111,10 @@ def _noise_of_a_sensitivity(random):
     half = -math.log(1 - level) * sensitivity / epsilon
     yield (f"Laplace, {words}: lower end of {level!r}", *near(ends.lower_bound, 2.5 - half))
     yield (f"Laplace, {words}: upper end of {level!r}", *near(ends.upper_bound, 2.5 + half))
-    gaussian, exact = numerical_mechanisms.GaussianMechanism(epsilon, delta, sensitivity), sensitivity
-    exact *= _gaussian_sigma(epsilon, delta)
+    gaussian = numerical_mechanisms.GaussianMechanism(epsilon, delta, sensitivity)
+    least, most = sigma_ends(epsilon, delta, sensitivity)
     words += f", delta={delta!r}"
-    yield f"Gaussian, {words}", exact * (1 - 1e-9), gaussian.std, exact * (1 + _CALIBRATION)
+    yield f"Gaussian, {words}", least * (1 - 1e-9), gaussian.std, most
     yield (f"Gaussian, {words}: sensitivity", *near(gaussian.l2_sensitivity, sensitivity, 0.0, 0.0))
     ends = gaussian.noise_confidence_interval(level, 2.5)
     inside = math.erf((ends.upper_bound - ends.lower_bound) / 2 / (math.sqrt(2) * gaussian.std))

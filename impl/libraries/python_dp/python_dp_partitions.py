@@ -7,21 +7,17 @@ probability 1 - (1 - delta)^(1/m), and epsilon is divided by m (for Gaussian noi
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 from pydp.algorithms import partition_selection
+from python_dp_calibration import sigma_ends
 
 from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
+from dpassay.impl.libraries.references import near, normal_cdf
 
 __all__ = ["partition_cases"]
 
 _KINDS = ("truncated_geometric", "laplace", "gaussian")
-
-_CALIBRATION = 2e-3
-"""Relative; the search for a standard deviation ends, on the safe side, within 1e-3 of the smallest one."""
-
-_STEPS = 200
-"""Steps of a bisection, more than the bits of a float64."""
 
 
 def _made(kind, epsilon, delta, partitions, threshold=None):
@@ -53,13 +49,6 @@ def _laplace_quantile(tail):
     return -math.log(2 * tail) if tail < 0.5 else math.log(2 * (1 - tail))
 
 
-def _by_bisection(falls_to, target, low, high):
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falls_to(middle) > target else (low, middle)
-    return (low + high) / 2
-
-
 def _bounds(kind, users, epsilon, delta, partitions):
     """Return the smallest and the largest probability of keeping a partition of these users."""
     if kind == "truncated_geometric":
@@ -68,19 +57,19 @@ def _bounds(kind, users, epsilon, delta, partitions):
     if kind == "laplace":
         keep = _laplace_tail(_laplace_quantile(_share(delta, partitions)) - (users - 1) * epsilon / partitions)
         return keep, keep
-    sigma = _sigma(epsilon, delta, partitions)
-    quantile = _normal_quantile(_share(delta / 2, partitions))  # the other half of delta pays for the noise
-    ends = [normal_cdf((users - 1) / scale - quantile) for scale in (sigma, sigma * (1 + _CALIBRATION))]
+    quantile = _gaussian_quantile(delta, partitions)
+    ends = [normal_cdf((users - 1) / sigma - quantile) for sigma in _sigma_ends(epsilon, delta, partitions)]
     return min(ends), max(ends)
 
 
-def _sigma(epsilon, delta, partitions):
-    distance = math.sqrt(partitions)
-    return _by_bisection(lambda sigma: gaussian_delta(sigma / distance, epsilon), delta / 2, 1e-2, 1e4)
+def _sigma_ends(epsilon, delta, partitions):
+    """Return the ends of the standard deviation; half of delta pays for the noise."""
+    return sigma_ends(epsilon, delta / 2, math.sqrt(partitions))
 
 
-def _normal_quantile(tail):
-    return _by_bisection(lambda x: normal_cdf(-x), tail, -40.0, 40.0)
+def _gaussian_quantile(delta, partitions):
+    """Return where standard normal noise keeps a user alone; the other half of delta pays for that."""
+    return -NormalDist().inv_cdf(_share(delta / 2, partitions))
 
 
 def _drawn(random):
@@ -113,8 +102,8 @@ def _keeps(kind):
                 exact = 1 + _laplace_quantile(_share(delta, partitions)) * partitions / epsilon
                 yield (f"{words}: threshold", *near(strategy.threshold, exact))
             if kind == "gaussian":
-                sigma, quantile = _sigma(epsilon, delta, partitions), _normal_quantile(_share(delta / 2, partitions))
-                ends = sorted(1 + scale * quantile for scale in (sigma, sigma * (1 + _CALIBRATION)))
+                quantile = _gaussian_quantile(delta, partitions)
+                ends = sorted(1 + sigma * quantile for sigma in _sigma_ends(epsilon, delta, partitions))
                 found = strategy.threshold
                 yield f"{words}: threshold", near(found, ends[0])[0], found, near(found, ends[1])[2]
 

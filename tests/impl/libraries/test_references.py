@@ -6,9 +6,11 @@ import pytest
 
 from dpassay.impl.accounting.gaussian import gaussian_delta as upper_delta
 from dpassay.impl.libraries.references import (
+    composition_bounds,
     deltas_with_response,
     gaussian_delta,
     gaussian_epsilon,
+    gaussian_sigma,
     least_error_rate,
     near,
     no_deltas,
@@ -26,6 +28,33 @@ def test_the_curve_of_gaussian_noise_is_that_of_our_accountant(sigma: float, eps
 def test_epsilon_is_the_inverse_of_delta() -> None:
     assert gaussian_epsilon(1.3, gaussian_delta(1.3, 0.8)) == pytest.approx(0.8, abs=1e-9)
     assert gaussian_epsilon(1.3, 0.9) == 0.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-6), (1.0, 0.2), (4.0, 1e-12)])
+def test_sigma_is_the_inverse_of_delta(epsilon: float, delta: float) -> None:
+    assert gaussian_delta(gaussian_sigma(epsilon, delta), epsilon) == pytest.approx(delta, rel=1e-8)
+
+
+@pytest.mark.parametrize(("count", "epsilon", "least"), [(3, 1.5, 0), (100, 0.02, 1), (100, 0.15, 2)])
+def test_each_bound_on_a_composition_holds_and_is_the_least_in_turn(count: int, epsilon: float, least: int) -> None:
+    """The delta of responses is a sum over the number of truthful ones."""
+    slack = 1e-3 if least < 2 else 0.3
+    bounds = composition_bounds([epsilon] * count, slack)
+    assert bounds.index(min(bounds)) == least
+    truthful = 1 / (1 + math.exp(-epsilon))
+    chances = [math.comb(count, k) * truthful**k * (1 - truthful) ** (count - k) for k in range(count + 1)]
+    losses = [(2 * k - count) * epsilon for k in range(count + 1)]
+    for bound in bounds:
+        delta = sum(-math.expm1(min(bound - loss, 0)) * chance for loss, chance in zip(losses, chances, strict=True))
+        assert delta <= slack
+    assert composition_bounds([0.5, 0.25], 0.0) == (0.75, math.inf, math.inf)
+
+
+def test_the_bounds_on_a_composition_are_those_of_the_theorem() -> None:
+    drift, squares = 0.3 * math.tanh(0.15) + 0.7 * math.tanh(0.35), 0.3**2 + 0.7**2
+    by_squares, by_slack = math.log(math.e + math.sqrt(squares) / 1e-4), math.log(1e4)
+    expected = [1.0, drift + math.sqrt(2 * squares * by_squares), drift + math.sqrt(2 * squares * by_slack)]
+    assert list(composition_bounds([0.3, 0.7], 1e-4)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_divergence_of_a_whole_sample_is_that_of_gaussian_noise() -> None:
