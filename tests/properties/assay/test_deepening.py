@@ -1,5 +1,6 @@
 """The time that is left goes to the checks that gain most, and a deeper round replaces only what it improves on."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -215,3 +216,17 @@ def test_a_selection_has_its_part_of_the_time(fake: Target, laws: list[Law]) -> 
     whole, one = make_plan(fake, laws), make_plan(fake, laws, mechanism="correct")
     assert time_of(whole, 120.0) == 120.0
     assert time_of(one, 120.0) == 120.0 / len(whole.names)
+
+
+@pytest.mark.parametrize(("late", "kind"), [(0, "ok"), (3, "not run")])
+def test_an_expected_failure_may_be_at_a_point_that_the_time_left_out(fake: Target, late: int, kind: str) -> None:
+    """Where all points of a computed check were asked, its absence is told."""
+
+    def ask(_: object, settings: Settings) -> Finding:
+        time.sleep(0.3)  # longer than the run, so that there is no further round
+        return Finding(FindingKind.OK, "not found", power={"points": settings.depth, "late": late})
+
+    law = Law("deep", "Nothing.", lambda _: None, ask, sampled=False)
+    plan = make_plan(fake, [law], mechanism="correct")
+    *_, last = run_plan(plan, budget=0.2, wanted=lambda _: {("correct", "deep")})
+    assert last.finding.kind == kind

@@ -211,3 +211,12 @@ def test_parameters_that_the_end_of_the_time_left_out_are_told() -> None:
     assert (found.kind, found.power) == (FindingKind.OK, {"points": 1, "late": 2})
     assert found.detail.startswith("1 parameters, 2 not asked in time; ")
     assert told(lambda scale: PASS).power == {"points": 1}
+
+
+def test_what_decides_nothing_has_no_power_however_many_parameters_were_asked() -> None:
+    def ask_slowly(_: float) -> Finding:
+        time.sleep(0.2)
+        return Finding(FindingKind.UNDECIDED, "an unreadable outcome")
+
+    found = told(ask_slowly, settings=replace(SETTINGS, seconds=0.1))
+    assert (found.kind, found.power) == (FindingKind.UNDECIDED, None)
