@@ -406,6 +406,8 @@ def prepare(library: str, seconds: float, laws: str, folder: Path) -> Bench:
     package = PACKAGES[library][0]
     (installed,) = python.parent.parent.glob(f"lib/python*/site-packages/{package}")
     shutil.copytree(installed, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for shared in installed.parent.glob("*.libs"):  # a compiled module finds its shared libraries beside its package
+        (folder / shared.name).symlink_to(shared)
     os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     target = Target(str(python), str(found.adapter), isolated=False)
     return Bench(library, version, target, folder, package, seconds, laws)
