@@ -8,65 +8,33 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 
-import numpy as np
-import xxhash
 from pure_ldp import frequency_oracles as oracles
-from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
 from pure_ldp_budgets import budgets
+from pure_ldp_draws import draws_of
+from pure_ldp_reports import (
+    best_buckets,
+    direct_report,
+    finite,
+    hashed_report,
+    hashing,
+    is_even,
+    mixed,
+    plain,
+    report_case,
+    sketch_bit,
+    sketch_vector,
+)
+from pure_ldp_words import heavy_hitters
 
-from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.adapter import Family, Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
 LIBRARY = "pure-ldp"
 
 _EPSILON = (0.3, 3.5)
-_ROUNDING = 1e-9
-"""Relative; probabilities are float64 numbers."""
-
 _HASHES = 3
 """Hash functions of oracles that choose one at random: few, so that all outcomes are seen."""
-
-
-def _seed(number):
-    random.seed(number)
-    np.random.seed(number % 2**32)  # noqa: NPY002  # the generator that the library draws from
-
-
-def _plain(report):
-    """Return a report with lists and numbers in place of arrays and tuples."""
-    if isinstance(report, (list, tuple, np.ndarray)):
-        return [_plain(part) for part in report]
-    return report.item() if isinstance(report, np.generic) else report
-
-
-def _hashing(seed, size):
-    """Return a hash function of texts, as servers of the library make them."""
-    return lambda text: xxhash.xxh32(str(text), seed=seed).intdigest() % size
-
-
-def _finite(weights):
-    """Return a distribution as the suite reads it, of weights by outcome."""
-    symbols = [list(symbol) if isinstance(symbol, tuple) else symbol for symbol in weights]
-    return {"family": "finite", "symbols": symbols, "probabilities": list(weights.values())}
-
-
-def _oracle(privatise, values, claim, *, distribution=None, floats=True, call="", slow=True, **more):
-    """Return the case of a client whose inputs are the numbers 1 to `values`; all pairs are neighbours."""
-    return Mechanism(
-        "",
-        f"vector:size=1,linf={values - 1},low=1,high={values},integer",
-        f"pure:{claim!r}",
-        sample_one=lambda data: privatise(int(data[0])),
-        distribution=None if distribution is None else (lambda data: distribution(int(data[0]) - 1)),
-        seed=_seed,
-        relative_error=_ROUNDING,
-        floats=floats,
-        slow=slow,
-        call=call,
-        **more,
-    )
 
 
 def _call(client, arguments):
@@ -81,15 +49,15 @@ def _direct(epsilon, d):
     client = oracles.DEClient(epsilon, d)
 
     def distribution(index):
-        return _finite({value: math.exp(epsilon) if value == index else 1.0 for value in range(d)})
+        return finite(direct_report(epsilon, d, index))
 
     call = _call("DEClient", {"epsilon": epsilon, "d": d})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
+    return report_case(lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _bits_distribution(size, ones):
     """Return the distribution of independent bits; `ones` has the probability that each is 1."""
-    return _finite({
+    return finite({
         bits: math.prod(chance if bit else 1 - chance for bit, chance in zip(bits, ones))
         for bits in itertools.product((0, 1), repeat=size)
     })  # fmt: skip
@@ -104,7 +72,7 @@ def _unary(epsilon, d, use_oue):
         return _bits_distribution(d, [kept if place == index else flipped for place in range(d)])
 
     call = _call("UEClient", {"epsilon": epsilon, "d": d, "use_oue": use_oue})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
+    return report_case(lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _histogram(epsilon, d):
@@ -114,37 +82,33 @@ def _histogram(epsilon, d):
         return {"family": "laplace", "location": [float(place == index) for place in range(d)], "scale": 2 / epsilon}
 
     call = _call("HEClient", {"epsilon": epsilon, "d": d})
-    return _oracle(
-        lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, floats=False, call=call
+    return report_case(
+        lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, floats=False, call=call
     )
 
 
 # --- oracles that report a hash ---------------------------------------------------------------------------------
 
 
-def _response_weights(epsilon, buckets, bucket):
-    return {other: math.exp(epsilon) if other == bucket else 1.0 for other in range(buckets)}
-
-
 def _local_hashing(epsilon, g, use_olh):
     """Hashes have seeds of 63 bits: the report is read as the hashes of all values beside the noisy hash."""
     d = 2  # as few values as possible: an outcome has a hash of each
     client = oracles.LHClient(epsilon, d, g=g, use_olh=use_olh)
-    buckets = round(math.exp(epsilon)) + 1 if use_olh else g
+    buckets = best_buckets(epsilon) if use_olh else g
 
     def privatise(value):
         noisy, seed = client.privatise(value)
-        return [*(_hashing(seed, client.g)(index) for index in range(d)), int(noisy)]
+        return [*(hashing(seed, client.g)(index) for index in range(d)), int(noisy)]
 
     def distribution(index):
-        return _finite({
+        return finite({
             (*hashes, noisy): weight
             for hashes in itertools.product(range(buckets), repeat=d)
-            for noisy, weight in _response_weights(epsilon, buckets, hashes[index]).items()
+            for noisy, weight in direct_report(epsilon, buckets, hashes[index]).items()
         })  # fmt: skip
 
     call = _call("LHClient", {"epsilon": epsilon, "d": d, "g": g, "use_olh": use_olh})
-    return _oracle(
+    return report_case(
         privatise, d, epsilon, distribution=distribution, call=call, notes="the hash is taken to be uniform"
     )
 
@@ -152,24 +116,16 @@ def _local_hashing(epsilon, g, use_olh):
 def _fast_local_hashing(epsilon, g, use_olh):
     d = 4
     client = oracles.FastLHClient(epsilon, d, _HASHES, g=g, use_olh=use_olh)
-    buckets = round(math.exp(epsilon)) + 1 if use_olh else g
+    buckets = best_buckets(epsilon) if use_olh else g
 
     def distribution(index):
-        return _finite({
-            (noisy, seed): weight
-            for seed in range(_HASHES)
-            for noisy, weight in _response_weights(epsilon, buckets, _hashing(seed, buckets)(index)).items()
-        })  # fmt: skip
+        return finite(hashed_report(epsilon, buckets, _HASHES, index))
 
     call = _call("FastLHClient", {"epsilon": epsilon, "d": d, "k": _HASHES, "g": g, "use_olh": use_olh})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
+    return report_case(lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 # --- Hadamard matrices ------------------------------------------------------------------------------------------
-
-
-def _is_even(number):
-    return bin(number).count("1") % 2 == 0
 
 
 def _few_outputs(epsilon, d):
@@ -178,40 +134,57 @@ def _few_outputs(epsilon, d):
     outputs = 2 ** math.ceil(math.log2(d + 1))
 
     def distribution(index):
-        return _finite({
-            output: math.exp(epsilon) if _is_even(output & (index + 1)) else 1.0 for output in range(outputs)
+        return finite({
+            output: math.exp(epsilon) if is_even(output & (index + 1)) else 1.0 for output in range(outputs)
         })  # fmt: skip
 
     call = _call("HadamardResponseClient", {"epsilon": epsilon, "d": d, "hash_funcs": None})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
+    return report_case(lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _many_outputs(epsilon, d):
-    """Hadamard response in general: rows of a block diagonal matrix."""
-    server = oracles.HadamardResponseServer(epsilon, d)
-    client = oracles.HadamardResponseClient(epsilon, d, server.get_hash_funcs())
+    """Hadamard response in general (Acharya and others 2019): rows of a block diagonal matrix.
+
+    A value has a block and a row in it; the outputs in its block whose entry in the row is 1 are e^epsilon times as
+    probable as all others. The permutation is public, and fixed, so that it is the same in all processes.
+    """
+    permuted = [(value + 1) % d for value in range(d)]
+    client = oracles.HadamardResponseClient(epsilon, d, permuted)
+    blocks = 2 ** math.floor(math.log2(min(math.exp(epsilon), 2 * d)))
+    size = 2 ** math.ceil(math.log2(d / blocks + 1))
+
+    def distribution(index):
+        block, row = divmod(permuted[index], size - 1)  # without the first row of a block, which is that of ones
+        first = block * size
+        likely = {first + place for place in range(size) if is_even(place & (row + 1))}
+        return finite({output: math.exp(epsilon) if output in likely else 1.0 for output in range(blocks * size)})
+
     call = (
         "from pure_ldp.frequency_oracles import HadamardResponseClient, HadamardResponseServer\n"
         f"functions = HadamardResponseServer({epsilon!r}, {d!r}).get_hash_funcs()\n"
         f"HadamardResponseClient({epsilon!r}, {d!r}, functions).privatise(int({{data}}[0]))"
     )
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, call=call)
+    return report_case(lambda value: plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _hadamard_report(epsilon, d, t, as_returned):
-    """Return the case of reports as lists of pairs, or with the name of the type that the library returns."""
-    client = oracles.HadamardMechClient(epsilon, d, t)
+    """Return the case of reports as lists of pairs, or with the name of the type that the library returns.
+
+    Without `t`, the number of pairs is the one that the library finds best.
+    """
+    client = oracles.HadamardMechClient(epsilon, d, t, use_optimal_t=t is None)
+    t = math.ceil(math.log2(math.exp(epsilon) + 1)) if t is None else t
 
     def privatise(value):
         report = client.privatise(value)
-        name, pairs = type(report).__name__, _plain(list(report))
+        name, pairs = type(report).__name__, plain(list(report))
         return [name, pairs] if as_returned else pairs
 
     def distribution(index):
         signs = list(itertools.product((-1, 1), repeat=t))
         weights = {}
         for places in itertools.product(range(d), repeat=t):
-            true = tuple(1 if _is_even(place & index) else -1 for place in places)
+            true = tuple(1 if is_even(place & index) else -1 for place in places)
             for reported in signs:
                 report = tuple([place, sign] for place, sign in zip(places, reported))
                 weights[tuple(map(tuple, report))] = math.exp(epsilon) if reported == true else 1.0
@@ -222,46 +195,25 @@ def _hadamard_report(epsilon, d, t, as_returned):
         }
 
     call = _call("HadamardMechClient", {"epsilon": epsilon, "d": d, "t": t})
-    return _oracle(privatise, d, epsilon, distribution=None if as_returned else distribution, call=call)
+    return report_case(privatise, d, epsilon, distribution=None if as_returned else distribution, call=call)
 
 
 # --- sketches ---------------------------------------------------------------------------------------------------
 
 
 def _count_mean_sketch(epsilon, m, is_hadamard):
-    hashes = [_hashing(seed, m) for seed in range(_HASHES)]
+    hashes = [hashing(seed, m) for seed in range(_HASHES)]
     client = oracles.CMSClient(epsilon, hashes, m, is_hadamard=is_hadamard)
-    values = 3
+    report = sketch_bit if is_hadamard else sketch_vector
 
-    def of_vector(index):
-        kept = 1 / (1 + math.exp(-epsilon / 2))
-        weights = {}
-        for choice, hashed in enumerate(hashes):
-            true = [1 if place == hashed(index + 1) else -1 for place in range(m)]
-            for signs in itertools.product((-1, 1), repeat=m):
-                weights[(*signs, choice)] = math.prod(
-                    kept if sign == right else 1 - kept for sign, right in zip(signs, true)
-                )
-        return {
-            "family": "finite",
-            "symbols": [[list(symbol[:-1]), symbol[-1]] for symbol in weights],
-            "probabilities": list(weights.values()),
-        }
+    def distribution(index):
+        return finite(report(epsilon, m, hashes, index + 1))
 
-    def of_bit(index):
-        return _finite({
-            (sign, choice, place): math.exp(epsilon) if (sign == 1) == _is_even(place & hashed(index + 1)) else 1.0
-            for choice, hashed in enumerate(hashes)
-            for place in range(m)
-            for sign in (-1, 1)
-        })  # fmt: skip
-
-    distribution = of_bit if is_hadamard else of_vector
-    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon, distribution=distribution)
+    return report_case(lambda value: plain(client.privatise(value)), 3, epsilon, distribution=distribution)
 
 
 def _count_sketch(epsilon, w):
-    pairs = [(_hashing(seed, w), _hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
+    pairs = [(hashing(seed, w), hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
     client = oracles.PCSClient(epsilon, _HASHES, w, pairs)
 
     def distribution(index):
@@ -276,16 +228,32 @@ def _count_sketch(epsilon, w):
             "probabilities": list(weights.values()),
         }
 
-    return _oracle(lambda value: _plain(client.privatise(value)), 3, epsilon, distribution=distribution)
+    return report_case(lambda value: plain(client.privatise(value)), 3, epsilon, distribution=distribution)
 
 
 def _sketch_response(epsilon, m, count_sketch):
+    """Return the case of an entry of a sketch, a place or a place and its sign, that local hashing reports."""
+    inner = 2  # hash functions of the report, beside those of the sketch
     if count_sketch:
-        hashes = [(_hashing(seed, m), _hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
+        hashes = [(hashing(seed, m), hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
     else:
-        hashes = [_hashing(seed, m) for seed in range(_HASHES)]
-    client = oracles.SketchResponseClient(epsilon, m, hashes, lh_k=2, count_sketch=count_sketch)
-    return _oracle(lambda value: _plain(client.privatise(value)), 4, epsilon)
+        hashes = [hashing(seed, m) for seed in range(_HASHES)]
+    client = oracles.SketchResponseClient(epsilon, m, hashes, lh_k=inner, count_sketch=count_sketch)
+
+    def entry(hashed, index):
+        """Return the number of an entry; those with a negative sign stand behind the others, in reverse."""
+        if not count_sketch:
+            return hashed(index)
+        place, positive = hashed[0](index), hashed[1](index) == 1
+        return place if positive else 2 * m - 1 - place
+
+    def distribution(index):
+        parts = [hashed_report(epsilon, best_buckets(epsilon), inner, entry(hashed, index)) for hashed in hashes]
+        return finite(
+            mixed([{(report, choice): p for report, p in part.items()} for choice, part in enumerate(parts)])
+        )
+
+    return report_case(lambda value: plain(client.privatise(value)), 4, epsilon, distribution=distribution)
 
 
 # --- RAPPOR -----------------------------------------------------------------------------------------------------
@@ -293,7 +261,7 @@ def _sketch_response(epsilon, m, count_sketch):
 
 def _bloom_filters(f, size, functions):
     """Return a client whose cohorts have `functions` hash functions each, and its hash functions."""
-    hashes = [[_hashing(2 * cohort + place, size) for place in range(functions)] for cohort in range(2)]
+    hashes = [[hashing(2 * cohort + place, size) for place in range(functions)] for cohort in range(2)]
     return oracles.RAPPORClient(f, size, hashes, num_of_cohorts=2), hashes
 
 
@@ -316,42 +284,17 @@ def _rappor(f, functions):
         }
 
     claim = float(client.convert_f_to_eps(f, functions))
-    return _oracle(lambda value: _plain(client.privatise(value)), values, claim, distribution=distribution)
+    return report_case(lambda value: plain(client.privatise(value)), values, claim, distribution=distribution)
 
 
 def _rappor_of_epsilon(epsilon):
     size, values = 4, 3
     chosen = oracles.RAPPORClient(0.5, size, []).convert_eps_to_f(epsilon)
     client, _ = _bloom_filters(chosen, size, 1)
-    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon)
+    return report_case(lambda value: plain(client.privatise(value)), values, epsilon)
 
 
-# --- heavy hitters ----------------------------------------------------------------------------------------------
-
-_WORDS = ["0000", "0110", "1010", "1111"]
-
-
-def _words(client, epsilon):
-    return _oracle(lambda value: _plain(client.privatise(_WORDS[value - 1])), len(_WORDS), epsilon)
-
-
-def _hashed(epsilon):
-    return oracles.FastLHClient(epsilon, None, 2, use_olh=True)
-
-
-def _prefix_extending(epsilon, fragment):
-    return _words(PEMClient(epsilon, 2, 4, fragment, fo_client=_hashed(epsilon)), epsilon)
-
-
-def _tree_histogram(epsilon, fragment):
-    return _words(TreeHistClient(epsilon, fragment, 4, fo_client=_hashed(epsilon)), epsilon)
-
-
-def _fragment_puzzle(epsilon, fragment, is_hadamard):
-    hashes = [_hashing(seed, 4) for seed in range(2)]
-    sketch = oracles.CMSClient(epsilon, hashes, 4, is_hadamard=is_hadamard)
-    client = SFPClient(epsilon, fragment, 4, fo_client=sketch)
-    return _words(client, epsilon)
+# --- refusals and conversions ------------------------------------------------------------------------------------
 
 
 def _nonsense():
@@ -360,7 +303,7 @@ def _nonsense():
         "UEClient": lambda epsilon: oracles.UEClient(epsilon, 4).privatise(1),
         "HEClient": lambda epsilon: oracles.HEClient(epsilon, 4).privatise(1),
         "LHClient": lambda epsilon: oracles.LHClient(epsilon, 4).privatise(1),
-        "CMSClient": lambda epsilon: oracles.CMSClient(epsilon, [_hashing(0, 4)], 4).privatise(1),
+        "CMSClient": lambda epsilon: oracles.CMSClient(epsilon, [hashing(0, 4)], 4).privatise(1),
         "HadamardMechClient": lambda epsilon: oracles.HadamardMechClient(epsilon, 4, 2).privatise(1),
     }
     for name, privatise in clients.items():
@@ -390,7 +333,7 @@ def _conversions():
     client = _bloom_filters(0.5, 4, 1)[0]
     facts = {
         f"convert_eps_to_f({epsilon}) costs no more": lambda epsilon=epsilon: (
-            _loss_of_f(client.convert_eps_to_f(epsilon)) <= epsilon * (1 + _ROUNDING)
+            _loss_of_f(client.convert_eps_to_f(epsilon)) <= epsilon * (1 + 1e-9)
         )
         for epsilon in (0.1, 1.0, 2.0, 3.0, 8.0, 12.0)
     }
@@ -423,8 +366,11 @@ def cases():
         Family("SketchResponseClient", _sketch_response, {"epsilon": (0.3, 2.5), "m": [3], "count_sketch": flags}),
         Family("RAPPORClient", _rappor, {"f": (0.15, 0.9), "functions": [1, 2]}),
         Family("RAPPORClient, convert_eps_to_f", _rappor_of_epsilon, {"epsilon": (0.3, 6.0)}),
-        Family("PEMClient", _prefix_extending, {"epsilon": _EPSILON, "fragment": [1, 2]}),
-        Family("TreeHistClient", _tree_histogram, {"epsilon": _EPSILON, "fragment": [1, 2]}),
-        Family("SFPClient", _fragment_puzzle, {"epsilon": _EPSILON, "fragment": [2], "is_hadamard": flags}),
+        *heavy_hitters(),
     ]
-    return [*found, budgets(), _conversions(), *_nonsense()]
+    optimal = Family(
+        "HadamardMechClient, use_optimal_t",
+        lambda epsilon, d: _hadamard_report(epsilon, d, None, False),
+        {"epsilon": (0.3, 1.9), "d": [2, 4]},
+    )
+    return [*found, budgets(), draws_of([*found, optimal]), _conversions(), *_nonsense()]

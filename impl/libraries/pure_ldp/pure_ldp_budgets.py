@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 import operator
-from random import seed
 
 from pure_ldp import frequency_oracles as oracles
 from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
+from pure_ldp_draws import Seeds, compared, reports
+from pure_ldp_reports import seed
+from pure_ldp_words import LENGTH, START, WORDS, of_alphabet
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
 
 _WIDE, _HIGH_PRIVACY, _LOW_PRIVACY = (0.3, 3.5), (0.2, 1.0), (1.1, 4.0)
 _SIZES = [2, 4, 8]
-_LENGTH, _START = 4, 2
-"""Bits of a word, and of the shortest prefix that a user may report."""
 
 
 def _first(_):
@@ -135,6 +135,34 @@ def _updated(random):
         yield from _compared(f"{words}, update_params(epsilon={other!r})", client, held(other, size))
 
 
+def _reports_of(client, value, seeds):
+    """Return the probabilities of the reports of a client; Hadamard mechanisms return some as an iterator."""
+
+    def read():
+        report = client.privatise(value)
+        return list(report) if isinstance(report, zip) else report
+
+    return reports(read, seeds)
+
+
+def _renewed(random):
+    """Compare the probabilities of reports after `update_params` with those of a new client."""
+    for name, (make, _, domain) in _ORACLES.items():
+        if name == "HEClient":  # its noise has a relation of its own
+            continue
+        # the size of this one is the number of pairs in a report, and all reports are enumerated
+        size = 2 if name == "HadamardMechClient" else random.choice(_SIZES)
+        epsilon, other = random.uniform(*domain), random.uniform(*domain)
+        client, renewed, seeds = make(epsilon, size), make(other, size), Seeds(random)
+        client.update_params(epsilon=other)
+        if name == "HadamardResponseClient, general":
+            renewed.hr.permute = client.hr.permute
+        value = random.randint(1, 2)
+        found, exact = (_reports_of(one, value, seeds) for one in (client, renewed))
+        words = f"{name}({epsilon!r}, {size}), update_params(epsilon={other!r}), input {value}"
+        yield from compared(found, exact, words)
+
+
 def _halved(random):
     """Compare what the two clients of a heavy hitter hold with the formulas at half of its epsilon."""
     for heavy, names, parts in (
@@ -144,11 +172,13 @@ def _halved(random):
         for name in names:
             make, held, domain = _ORACLES[name]
             size, epsilon, other = random.choice(_SIZES), random.uniform(*domain), random.uniform(*domain)
-            client = heavy(epsilon, random.choice([1, 2]), _LENGTH, fo_client=make(other, size))
+            alphabet = random.choice(list(WORDS))
+            of_words = of_alphabet(alphabet)
+            client = heavy(epsilon, random.choice([1, 2]), LENGTH, fo_client=make(other, size), **of_words)
             # only the probabilities of direct encoding depend on the number of values, which is that of all words
-            expected = held(epsilon / 2, 2**_LENGTH if name == "DEClient" else size)
+            expected = held(epsilon / 2, len(alphabet) ** LENGTH if name == "DEClient" else size)
             for part in parts:
-                words = f"{heavy.__name__}({epsilon!r}, {name}({other!r}, {size})), {part}"
+                words = f"{heavy.__name__}({epsilon!r}, {name}({other!r}, {size})), letters {alphabet}, {part}"
                 yield from _compared(words, getattr(client, part), expected)
 
 
@@ -157,21 +187,23 @@ def _whole(random):
     for name in _OF_WORDS:
         make, held, domain = _ORACLES[name]
         size, epsilon, fragment = random.choice(_SIZES), random.uniform(*domain), random.choice([1, 2])
-        client = PEMClient(epsilon, _START, _LENGTH, fragment, fo_client=make(epsilon, size))
+        alphabet = random.choice(list(WORDS))
+        word = random.choice(WORDS[alphabet])
+        client = PEMClient(epsilon, START, LENGTH, fragment, fo_client=make(epsilon, size), **of_alphabet(alphabet))
         seed(random.getrandbits(31))  # the group of the user is drawn
-        _, group = client.privatise("0110")
-        values = 2 ** (_START + (group + 1) * fragment)
-        words = f"PEMClient({epsilon!r}, {name}({size})), a report of group {group}"
+        _, group = client.privatise(word)
+        values = len(alphabet) ** (START + (group + 1) * fragment)
+        words = f"PEMClient({epsilon!r}, {name}({size})), {word}, a report of group {group}"
         yield from _compared(words, client.client, held(epsilon, values if name == "DEClient" else size))
 
 
 def _by_default(random):
     """Compare what heavy hitters hold that are given no client: it is of optimal local hashing."""
     epsilon = random.uniform(*_WIDE)
-    tree, halved = TreeHistClient(epsilon, 2, _LENGTH), _optimal_response(epsilon / 2)
+    tree, halved = TreeHistClient(epsilon, 2, LENGTH), _optimal_response(epsilon / 2)
     for part in ("word_estimator", "fragment_estimator"):
         yield from _compared(f"TreeHistClient({epsilon!r}), {part}", getattr(tree, part), halved)
-    prefixes = PEMClient(epsilon, _START, _LENGTH, 1)
+    prefixes = PEMClient(epsilon, START, LENGTH, 1)
     yield from _compared(f"PEMClient({epsilon!r})", prefixes.client, _optimal_response(epsilon))
 
 
@@ -181,6 +213,7 @@ def budgets():
         "clients, probabilities that they hold",
         {
             "those of oracles are those of epsilon, after update_params as well": _updated,
+            "reports after update_params are those of a new client": _renewed,
             "TreeHistClient, SFPClient: both are those of half of epsilon": _halved,
             "PEMClient: they are those of epsilon": _whole,
             "heavy hitters that are given no client": _by_default,
