@@ -6,10 +6,12 @@ opendp, which samples floating-point noise; lowest bits are not asked here but t
 
 from __future__ import annotations
 
+from dpmm_bounds import bound_cases
 from dpmm_budgets import budget_cases
 from dpmm_models import model_cases, model_refusals
 from dpmm_noise import conversion_cases, noise_cases
 from dpmm_processing import processing_cases, processing_refusals
+from dpmm_replays import replay_cases
 
 from dpassay.adapter import present_cases
 
@@ -23,7 +25,9 @@ def cases():
             conversion_cases,
             noise_cases,
             budget_cases,
+            replay_cases,
             model_cases,
+            bound_cases,
             processing_cases,
             model_refusals,
             processing_refusals,

@@ -5,6 +5,7 @@ The optimisation that makes a model of noisy marginals is post-processing: it ru
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 from contextlib import contextmanager
@@ -151,6 +152,60 @@ def _budget_of_few_rounds():
     return measured + chosen <= cdp_rho(0.8, 1e-5) * (1 + 1e-9)
 
 
+def information(codes, parents, child):
+    """Return the mutual information of columns over the geometric mean of their entropies, which PrivBayes scores."""
+    table = rows(codes)
+
+    def entropy(names):
+        counts = collections.Counter(map(tuple, table[list(names)].to_numpy().tolist()))
+        return -math.fsum(count / len(codes) * math.log2(count / len(codes)) for count in counts.values())
+
+    one, other = entropy((child,)), entropy(parents)
+    return (one + other - entropy((*parents, child))) / math.sqrt(one * other) if one and other else 0.0
+
+
+def scale_of_choice(size, epsilon):
+    """Return the sensitivity of mutual information (Zhang and others 2017, Lemma 1) over the epsilon of a choice."""
+    sensitivity = 2 / size * math.log((size + 1) / 2) + (1 - 1 / size) * math.log(1 + 2 / (size - 1))
+    return sensitivity * len(COLUMNS) / epsilon
+
+
+class _Drawn:
+    """Draws at random for PrivBayes, and notes the probabilities beside the candidates that were scored for them."""
+
+    def __init__(self):
+        self.scored, self.drawn, self._source = [], [], np.random.RandomState(7)
+
+    def scores(self, data):
+        """Stand for the scores of columns."""
+        score = _MI(data)
+
+        def noted(parents, child):
+            self.scored.append((tuple(parents), child))
+            return score(parents, child)
+
+        return noted
+
+    def choice(self, options, size=None, replace=True, p=None):
+        """Stand for the choices of a random generator."""
+        if p is not None:
+            self.drawn.append((np.array(p), list(self.scored)))
+            self.scored.clear()
+        return self._source.choice(options, size=size, replace=replace, p=p)
+
+
+_MI = priv_bayes.MI
+
+
+@contextmanager
+def _scored_by(drawn):
+    priv_bayes.MI = drawn.scores
+    try:
+        yield
+    finally:
+        priv_bayes.MI = _MI
+
+
 @contextmanager
 def _choices():
     """Note the exponential mechanisms that PrivBayes makes, with the numbers of their calls."""
@@ -176,10 +231,11 @@ def _choices():
 def _budget_of_priv_bayes(random):
     """Compare the choices with half of epsilon, and the noise with the other half."""
     epsilon, delta, codes = _parameters(random)
-    model = priv_bayes.PrivBayes(epsilon, delta, n_jobs=1, prng=np.random.RandomState(7))
-    with _choices() as choices:
+    drawn, degree = _Drawn(), random.randint(2, 3)
+    model = priv_bayes.PrivBayes(epsilon, delta, degree=degree, n_jobs=1, prng=drawn)
+    with _choices() as choices, _scored_by(drawn):
         measured, _, _, released = _spent(model, codes)
-    words = f"epsilon {epsilon!r}, delta {delta!r}, {codes!r}"
+    words = f"epsilon {epsilon!r}, delta {delta!r}, degree {degree}, {codes!r}"
     yield from _released(*released, codes, words)
     yield (f"rho of the noise, {words}", *near(measured, cdp_rho(epsilon / 2, delta)))
     size, nodes = len(codes), len(COLUMNS)
@@ -187,11 +243,18 @@ def _budget_of_priv_bayes(random):
         yield (f"epsilon of the choices, {words}", *near(made.epsilon, epsilon / 2))
     # a choice has a part of the epsilon; the first column is drawn without looking at the records
     yield f"choices, {words}", nodes - 1, sum(made.calls for made in choices), nodes - 1
-    sensitivity = 2 / size * math.log((size + 1) / 2) + (1 - 1 / size) * math.log(1 + 2 / (size - 1))
     data, half = dataset(codes), epsilon / 2
+    scale = scale_of_choice(size, half)
+    for number, (found, candidates) in enumerate(drawn.drawn):
+        exact = [math.exp(information(codes, *candidate) / (2 * scale)) for candidate in candidates]
+        yield f"options, choice {number}, {words}", len(candidates), len(found), len(candidates)
+        for candidate, value, weight in zip(candidates, found, exact):
+            about = f"probability of {candidate}, choice {number}, {words}"
+            yield (about, *near(float(value), weight / math.fsum(exact), 1e-7))
+    yield f"choices by probabilities, {words}", nodes - 1, len(drawn.drawn), nodes - 1
     choice = priv_bayes.ExponentialMechanism(data, half)
     for made in (*choices, choice):
-        yield f"scale of the choice, {words}", sensitivity * nodes / half * (1 - 1e-9), made.delta, math.inf
+        yield f"scale of the choice, {words}", scale * (1 - 1e-9), made.delta, math.inf
     scores = [random.uniform(0, 1) for _ in range(5)]
     found = choice(scores)
     exact = [math.exp(score / (2 * choice.delta)) for score in scores]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from dpmm.models import aim, mst, priv_bayes
 from dpmm.models.base.compression import DomainCompressor
-from dpmm_budgets import COLUMNS, dataset, random_codes, rows
+from dpmm_budgets import COLUMNS, dataset, information, random_codes, rows, scale_of_choice
 
 from dpassay.adapter import Mechanism, Nonsense, Relations
 
@@ -75,9 +75,9 @@ def _chosen_marginals(epsilon, delta):
         return "".join("".join(clique) for clique in model.select(data_of(*_codes(values)))[:2])
 
     def distribution(values):
-        data = data_of(*_codes(values))
-        scores = [priv_bayes.MI(data)(("a",), other) for other in "bc"]
-        scale = 2 * priv_bayes.ExponentialMechanism(data, epsilon / 2).delta
+        codes = [*_codes(values), *[0] * _EQUAL_ROWS]
+        scores = [information(codes, ("a",), other) for other in "bc"]
+        scale = 2 * scale_of_choice(len(codes), epsilon / 2)
         weights = [math.exp((score - max(scores)) / scale) for score in scores]
         return {"family": "finite", "symbols": ["aab", "aac"], "probabilities": weights}
 

@@ -35,12 +35,13 @@ def recorded(call):
         noises.append((float(sigma), entries))
         return entries.reshape(size) if size is not None else float(entries[0])
 
-    with _in_place_of(known):
+    with in_place_of(known):
         return call(), noises
 
 
 @contextmanager
-def _in_place_of(known):
+def in_place_of(known):
+    """Draw noise from a function of the standard deviation and the size."""
     owners = (mechanism, aim, mst)
     kept = [owner.gaussian_noise for owner in owners]
     for owner in owners:

@@ -1,84 +1,25 @@
-"""Preprocessing of dpmm: bounds and bins from records with noise, the split of epsilon, and columns of a table."""
+"""Preprocessing of dpmm: trees of bins, the split of epsilon among columns, and the columns of a table."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import logging
 import math
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 from dpmm.pipelines import MSTPipeline
 from dpmm.processing import binners, utils
 from dpmm.processing.table_binner import TableBinner
-from opendp.mod import enable_features
-from opendp.prelude import absolute_distance, atom_domain
+from dpmm_bounds import KINDS, as_number, column, decided, far_record, of_kind, some_bins, some_bounds
 
 from dpassay.adapter import Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
 logging.getLogger("dpmm").setLevel(logging.CRITICAL)
-
-
-class _Noise:
-    """Laplace noise of the library, through one function."""
-
-    make = staticmethod(utils.make_laplace)
-
-    @staticmethod
-    def add(value, scale):
-        """Return a value with noise."""
-        enable_features("floating-point", "contrib")
-        return _Noise.make(atom_domain(T=float), absolute_distance(T=float), scale)(float(value))
-
-
-def _measurement(*_, scale):
-    """Stand for the constructor that bounds are made with, and pass noise through one function."""
-    return lambda value: _Noise.add(value, scale)
-
-
-utils.make_laplace = _measurement
-
-
-_FAR = 1e4
-"""Noise that alone decides about a bin: counts and thresholds of the relation are far below."""
-
-
-def _bins_of_bounds(random):
-    """Compare what reaches the noise on neighbours: one bin moves by 1, and all have noise of one scale.
-
-    The noise is known, and exceeds the threshold in a few bins: the bounds are their outer edges.
-    """
-    epsilon, size = random.uniform(0.3, 5), random.randint(1, 9)
-    values = [random.choice([-1.0, 1.0]) * 2 ** random.uniform(-3, 36) for _ in range(size + 1)]
-    edges = [*(-(2.0**k) for k in reversed(range(32))), 0.0, *(2.0**k for k in range(32))]
-    above = sorted(random.sample(range(len(edges) - 1), 3))
-    noises, bounds = [], []
-    for table in (values, values[1:]):
-        seen = []
-
-        def add(value, scale, seen=seen):
-            seen.append((value, scale))
-            return value + (_FAR if len(seen) - 1 in above else -_FAR)
-
-        kept, _Noise.add = _Noise.add, staticmethod(add)
-        try:
-            bounds.append(utils.approx_bounds(np.array(table), epsilon))
-        finally:
-            _Noise.add = staticmethod(kept)
-        noises.append(seen)
-    words = f"epsilon {epsilon!r}, {values!r}"
-    moved = [abs(x - y) for (x, _), (y, _) in zip(*noises)]
-    yield f"bins that move, {words}", 0.0, math.fsum(moved), 1.0
-    yield f"bins with noise, {words}", 64, len(noises[0]), 64
-    for scale in sorted({scale for seen in noises for _, scale in seen}):
-        yield (f"scale, {words}", *near(scale, 1 / epsilon))
-    exact = edges[above[0]], edges[above[-1] + 1]
-    for number, ends in enumerate(bounds):
-        for name, end, edge in zip(("lower", "upper"), ends, exact):
-            found = math.nan if end is None else float(end)
-            yield f"{name} bound {number}, much noise in the bins {above}, {words}", edge, found, edge
 
 
 # --- trees of bins ----------------------------------------------------------------------------------------------
@@ -143,61 +84,9 @@ def _tree(epsilon, low, width, size):
 # --- budgets ----------------------------------------------------------------------------------------------------
 
 
-def _scales(call):
-    """Return what a call returns, and the scales of its Laplace noise."""
-    scales = []
-    kept = _Noise.add, binners.laplace_noise
-
-    def add(value, scale):
-        scales.append(float(scale))
-        return kept[0](value, scale)
-
-    def draw(scale, size=None):
-        scales.append(float(scale))
-        return kept[1](scale, size)
-
-    _Noise.add, binners.laplace_noise = staticmethod(add), draw
-    try:
-        return call(), scales
-    finally:
-        _Noise.add, binners.laplace_noise = staticmethod(kept[0]), kept[1]
-
-
 def _column(random, size=60):
     low = random.uniform(-500, 400)
     return np.array([low + random.uniform(0, 90) for _ in range(size)])
-
-
-def _budget_of_a_column(random):
-    """Compare the noise of bounds and trees, which share the epsilon, with what each is made for."""
-    epsilon, values = random.uniform(0.5, 8), _column(random)
-    low, high = float(values.min()), float(values.max())
-    words = f"epsilon {epsilon!r}, {_in_words(values)}"
-    for name, binner, exact in (
-        ("PrivTreeBinner", binners.PrivTreeBinner(n_bins=6, epsilon=epsilon), [2 / epsilon, 6 / epsilon]),
-        (
-            "PrivTreeBinner, bounds given",
-            binners.PrivTreeBinner(n_bins=6, epsilon=epsilon, lower=low, upper=high),
-            [3 / epsilon],
-        ),
-        ("UniformBinner", binners.UniformBinner(n_bins=6, epsilon=epsilon), [1 / epsilon]),
-    ):
-        try:
-            _, scales = _scales(functools.partial(binner.fit, values))
-        except (TypeError, ValueError):  # no bin exceeds the threshold: bounds are not found
-            continue
-        yield f"{name}, spent, {words}", 0.0, binner.spent_epsilon, epsilon * (1 + 1e-9)
-        for scale in exact:
-            found = min(scales, key=lambda one: abs(one - scale))
-            yield (f"{name}, a scale of {scale:.6g}, {words}", *near(found, scale))
-        for found in sorted(set(scales)):
-            yield f"{name}, no other scale than {exact}, {words}", min(exact) * (1 - 1e-9), found, math.inf
-    uniform = binners.UniformBinner(n_bins=6, epsilon=epsilon, lower=low, upper=high)
-    _, scales = _scales(lambda: uniform.fit(values))
-    yield f"UniformBinner, bounds given, noises, {words}", 0, len(scales), 0
-    for place, edge in enumerate(uniform.bins):
-        exact = low + (high - low) * place / 6
-        yield (f"UniformBinner, edge {place}, {words}", *near(float(edge), exact, 1e-5, 1e-4))
 
 
 def _in_words(values):
@@ -219,42 +108,33 @@ def _budget_of_a_tree(random):
 
 
 def _budget_of_a_table(random):
-    """Check that columns share the epsilon of the table."""
+    """Check that columns share the epsilon of the table; the first one spends, because a bound is missing."""
     epsilon, columns = random.uniform(3, 30), random.randint(2, 4)
-    table = pd.DataFrame({f"n{place}": _column(random, 80) for place in range(columns)})
-    table["kind"] = ["u", "v"] * 40
-    kind = random.choice(["priv-tree", "uniform"])
-    known = random.random() < 0.5
-    domain = {"kind": {"categories": ["u", "v", "w"]}}
-    if known:
-        domain.update({f"n{place}": {"lower": -500.0, "upper": 500.0} for place in range(columns)})
-    binner = TableBinner(kind, {"epsilon": epsilon, "n_bins": 6}, domain=domain)
-    words = f"{kind}, epsilon {epsilon!r}, {columns} columns, bounds given {known}"
-    try:
-        _, scales = _scales(lambda: binner.fit(table))
-    except (TypeError, ValueError):
-        return
-    spent = math.fsum(part or 0.0 for part in binner.spent_epsilon.values())
-    yield f"spent, {words}", 0.0, spent, epsilon * (1 + 1e-9)
-    if kind == "uniform" and known:
-        yield f"noises, {words}", 0, len(scales), 0
-    else:
-        factor = 3 if known else 2 if kind == "priv-tree" else 1
-        yield f"least scale, {words}", factor * columns / epsilon * (1 - 1e-9), min(scales), math.inf
-    yield f"size of the categories, {words}", 3, binner.bin_domain["kind"], 3
+    for binner_type in ("priv-tree", "uniform"):
+        table, domain = {"kind": ["u", "v"] * 40}, {"kind": {"categories": ["u", "v", "w"]}}
+        for place in range(columns):
+            kind = random.choice(KINDS)
+            table[f"n{place}"] = column(kind, [random.uniform(-500, 500) for _ in range(80)])
+            domain[f"n{place}"] = some_bounds(random, kind)
+        domain["n0"].pop(random.choice(["lower", "upper"]), None)
+        above = some_bins(random, "m")  # those that all kinds can have
+        binner = TableBinner(binner_type, {"epsilon": epsilon, "n_bins": 6}, domain=domain)
+        words = f"{binner_type}, epsilon {epsilon!r}, domain {domain!r}, bins {above}"
+        _, [_, *spent] = decided(functools.partial(binner.fit, pd.DataFrame(table)), above, columns)
+        yield f"columns, {words}", columns, len(spent), columns
+        for place, column_spent in enumerate(spent):
+            is_known = binner_type == "uniform" and len(domain[f"n{place}"]) == 2
+            exact = 0.0 if is_known else epsilon / columns
+            yield (f"cost of column {place}, {words}", *near(column_spent.epsilon(), exact))
+        cost = math.fsum(one.epsilon() for one in spent)
+        stated = math.fsum(part or 0.0 for part in binner.spent_epsilon.values())
+        yield f"stated as spent, {words}", cost * (1 - 1e-9), stated, epsilon * (1 + 1e-9)
+        yield f"size of the categories, {words}", 3, binner.bin_domain["kind"], 3
 
 
 # --- columns ----------------------------------------------------------------------------------------------------
 
 _DOMAIN = {"a": {"categories": ["x", "y"]}, "b": {"categories": ["u", "v"]}, "n": {"lower": 0.0, "upper": 8.0}}
-
-
-def _table(data, value):
-    return pd.DataFrame({
-        "a": [value(x) for x in data],
-        "b": ["u" if place % 2 else "v" for place in range(len(data))],
-        "n": [float(place % 7) for place in range(len(data))],
-    })  # fmt: skip
 
 
 def _columns(values):
@@ -265,30 +145,63 @@ def _columns(values):
     return sorted(f"{name}: {size}" for name, size in binner.bin_domain.items())
 
 
+@contextmanager
+def _warnings():
+    """Note the warnings of the library."""
+    noted, logger = [], logging.getLogger("dpmm")
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = noted.append
+    kept = logger.level, logger.propagate
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield noted
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(kept[0])
+        logger.propagate = kept[1]
+
+
 def _fixed_bins(random):
-    """Check that records outside the bounds, or without a category, change no bin of a given domain."""
-    left = _table([0.2, 0.9, 0.1, 0.8], lambda x: "x" if x < 0.5 else "y")
-    right = left.copy()
-    right.loc[0, "n"] = random.choice([-1.0, 1.0]) * 10 ** random.uniform(1, 9)
-    right.loc[1, "b"] = right.loc[3, "b"]
-    fitted = []
-    for table in (left, right):
-        binner = TableBinner("uniform", {"epsilon": 0.7, "n_bins": 4}, domain=dict(_DOMAIN))
-        codes = binner.fit_transform(table)
-        fitted.append((binner, codes))
-    words = repr(right.to_dict("list"))
-    edges = [list(map(float, binner.binners["n"].bins)) for binner, _ in fitted]
-    for place, (one, other) in enumerate(itertools.zip_longest(*edges, fillvalue=math.nan)):
-        yield (f"edge {place}, {words}", *near(other, one))
-    for name in "ab":
-        one, other = (binner.bin_domain[name] for binner, _ in fitted)
-        yield f"size of {name}, {words}", one, other, one
-    codes = fitted[1][1]
-    for name in codes:
-        yield f"codes of {name}, {words}", 0, int(codes[name].min()), 9
-        yield f"codes of {name} below the size, {words}", 0, int(codes[name].max()), fitted[1][0].bin_domain[name] - 1
-    unchanged = int((fitted[0][1].iloc[2:] == codes.iloc[2:]).all().all())
-    yield f"other records keep their codes, {words}", 1, unchanged, 1
+    """Check that a record far out, and a category that is missing, change no bin where noise alone decides.
+
+    Categories that are not given are read from the records, with a warning.
+    """
+    far = far_record(random)
+    for binner_type, is_given in itertools.product(("priv-tree", "uniform"), (False, True)):
+        kind = random.choice(KINDS)
+        left = pd.DataFrame({
+            "a": [*"xyxyxy"],
+            "b": [*"uvwuvu"],
+            "n": column(kind, [random.uniform(-500, 500) for _ in range(6)]),
+        })  # fmt: skip
+        right = left.copy()
+        right.loc[0, "n"] = of_kind(kind, far)
+        right.loc[2, "b"] = "u"  # no other record has this category
+        domain = {"a": {"categories": ["x", "y"]}, "n": some_bounds(random, kind)}
+        domain["b"] = {"categories": ["u", "v", "w"]} if is_given else {}
+        above, fitted = some_bins(random, "m"), []
+        with _warnings() as warnings:
+            for table in (left, right):
+                binner = TableBinner(binner_type, {"epsilon": 0.7, "n_bins": 4}, domain=copy.deepcopy(domain))
+                codes, _ = decided(functools.partial(binner.fit_transform, table), above, 0)
+                fitted.append((binner, codes))
+        words = f"{binner_type}, domain {domain!r}, bins {above}, {right.to_dict('list')!r}"
+        edges = [[as_number(kind, edge) for edge in binner.binners["n"].bins] for binner, _ in fitted]
+        yield f"edges are those of the noise, {words}", 1.0, float(edges[0] == edges[1]), 1.0
+        one, other = (binner.bin_domain for binner, _ in fitted)
+        for name in ("a", "b") if is_given else ("a",):
+            yield f"size of {name}, {words}", one[name], other[name], one[name]
+        told = 0 if is_given else 1
+        yield f"records with categories that are read, and warnings, {words}", told, float(bool(warnings)), told
+        for name, codes in fitted[1][1].items():
+            yield f"codes of {name}, {words}", 0, int(codes.min()), other[name] - 1
+            yield f"codes of {name} below the size, {words}", 0, int(codes.max()), other[name] - 1
+        kept = [place for place in range(6) if place not in (0, 2)]
+        names = ["a", "b", "n"] if is_given else ["a", "n"]
+        unchanged = bool((fitted[0][1].loc[kept, names] == fitted[1][1].loc[kept, names]).all().all())
+        yield f"other records keep their codes, {words}", 1.0, float(unchanged), 1.0
 
 
 def _pipeline_budgets(random):
@@ -307,14 +220,12 @@ def processing_cases():
     yield Relations(
         "dpmm.processing, budgets",
         {
-            "a column spends its epsilon": _budget_of_a_column,
             "a tree has its thresholds": _budget_of_a_tree,
             "columns share the epsilon": _budget_of_a_table,
             "pipelines hand budgets on": _pipeline_budgets,
             "a given domain is kept": _fixed_bins,
         },
     )
-    yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
     yield _tree(2.5, -12.5, 20.0, 6)
     yield Relations(
         "TableBinner, columns",
