@@ -23,6 +23,7 @@ __all__ = [
     "pure_divergence",
     "response_divergence",
     "sampled_divergence",
+    "sampled_epsilon",
     "sampled_without_replacement",
 ]
 
@@ -167,3 +168,14 @@ def sampled_without_replacement(curve, rate, order, pure=math.inf, *, capped=Tru
         terms.append(weight + (j - 1) * curve(j))
     found = float(special.logsumexp(terms)) / (order - 1)
     return min(found, curve(order)) if capped else found
+
+
+def sampled_epsilon(curve, rate, delta, count=1):
+    """Return bounds of the least epsilon over orders of samples without replacement, by the theorem."""
+
+    def bound(order):
+        return count * min(chord(lambda o: sampled_without_replacement(curve, rate, o), order), curve(order))
+
+    tried = [1.02 + 0.25 * k for k in range(400)]
+    best = least(bound, conversion_of_mironov(delta), tried)
+    return min(best, bound(tried[-1])), best  # larger orders cost as much as the last one at least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_bank
 from autodp_formulas import (
@@ -11,7 +12,9 @@ from autodp_formulas import (
     gaussian_divergence,
     laplace_divergence,
     least,
+    sampled_epsilon,
 )
+from scipy import optimize
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.counted_target import CountedTarget, EndlessSearchError
@@ -67,9 +70,11 @@ def _calibrators(random):
     yield f"{count} Gaussian mechanisms, {words}, noise {sigma!r}", *close(found, epsilon, 0.0, 2e-3)
     yield f"{count} Gaussian mechanisms, {words}, count", *close(made.params["coeff"], count)
     for level in (gaussian_delta(1 / math.sqrt(2 * epsilon), epsilon) * f for f in (0.3, 0.999, 1.001, 1.6)):
-        made = calibrator_zoo.ana_gaussian_calibrator()(exact, epsilon, level)
-        found = gaussian_delta(made.params["sigma"], epsilon)
-        yield f"ana_gaussian_calibrator({epsilon!r}, {level!r}), delta", *close(found, level, 1e-9, 2e-12)
+        for more, tolerance in (({}, 1e-12), ({"tol": 1e-5}, 1e-5)):
+            made = calibrator_zoo.ana_gaussian_calibrator()(exact, epsilon, level, **more)
+            found = gaussian_delta(made.params["sigma"], epsilon)
+            case = f"ana_gaussian_calibrator({epsilon!r}, {level!r}, {more}), delta"
+            yield case, *close(found, level, 1e-9, tolerance + 1e-12)
         found = gaussian_delta(privacy_calibrator.ana_gaussian_mech(epsilon, level)["sigma"], epsilon)
         yield f"ana_gaussian_mech({epsilon!r}, {level!r}), delta", *close(found, level, 1e-9, 2e-12)
     sampled = {"prob": rate, "sigma": 0.0, "coeff": 2}
@@ -79,6 +84,54 @@ def _calibrators(random):
     )
     yield f"samples of Gaussian noise, {small!r}, {delta!r}", *close(made.get_approxDP(delta), small, 0.0, 2e-3)
     yield f"samples of Gaussian noise, {small!r}, rate", *close(made.params["prob"], rate)
+
+
+def _sampled_calibration(random):
+    epsilon, delta, rate = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.uniform(0.05, 0.3)
+    sigma = privacy_calibrator.gaussian_mech(epsilon, delta, 2, rate)["sigma"]
+    low, high = sampled_epsilon(gaussian_divergence(sigma), rate, delta, 2)
+    words = f"gaussian_mech({epsilon!r}, {delta!r}, 2, {rate!r})={sigma!r}, epsilon by the theorem"
+    yield f"{words}, at least", 0.0, low, epsilon * 1.001
+    yield f"{words}, at most", epsilon * 0.99, high, math.inf
+
+
+def _passed_on(random):
+    """Check that calibrators of other noise search with the rate and the count that they are told.
+
+    The search itself takes minutes where losses are bounded; that of Gaussian noise is checked by itself.
+    """
+    epsilon, delta, rate, count = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.uniform(0.05, 0.3), 3
+    for calibrate, name, value in (
+        (privacy_calibrator.laplace_mech, "b", 0.3 / epsilon),
+        (privacy_calibrator.randresponse_mech, "p", 1 - 1e-6),
+    ):
+        search = mock.Mock(return_value={name: value})
+        with mock.patch.object(privacy_calibrator, "RDP_mech", search):
+            found = calibrate(epsilon, delta, count, rate)[name]
+        words, told = f"{calibrate.__name__}({epsilon!r}, {delta!r}, {count}, {rate!r})", search.call_args
+        yield f"{words}, noise", *close(found, value)
+        exact = (epsilon, delta, count, rate)
+        for one, other in zip((*told.args[1:3], told.kwargs.get("k", 1), told.kwargs.get("prob", 1.0)), exact):
+            yield f"{words}, of {other!r}", *close(one, other)
+
+
+def _rate_of_sample(random):
+    """Check that the rate of a sample for the epsilon of a rate is that rate."""
+    delta, rate = 10 ** random.uniform(-5, -3), random.uniform(0.05, 0.3)
+    noise, count = random.uniform(0.8, 1.5), random.randint(2, 5)
+    curve = lambda order: order / (2 * noise**2)  # noqa: E731  # a formula
+    target = sampled_epsilon(curve, rate, delta, count)[1]
+
+    def search(function, low, high):
+        # at rate 0, where the library begins, its account goes through thousands of orders
+        return optimize.brentq(function, max(low, rate * 0.7), high, xtol=1e-5)
+
+    with mock.patch.object(privacy_calibrator, "brentq", search):
+        found = privacy_calibrator.subsampled_RDP_mech_get_prob(
+            rdp_bank.RDP_gaussian, target, delta, {"sigma": noise}, k=count
+        )
+    words = f"subsampled_RDP_mech_get_prob, noise {noise!r}, {target!r}, {delta!r}, {count}"
+    yield words, *close(found, rate, 1e-3)
 
 
 def _general(random):
@@ -194,4 +247,12 @@ def searches():
     yield Relations(
         "calibrators",
         {"noise for a target meets it": _calibrators, "parameters of any divergence meet it": _general},
+    )
+    yield Relations(
+        "privacy_calibrator, samples",
+        {
+            "noise for a target on a sample meets it": _sampled_calibration,
+            "rates and counts are passed on": _passed_on,
+            "the rate of a sample for a target meets it": _rate_of_sample,
+        },
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import cmath
 import math
+from unittest import mock
 
 import numpy as np
-from autodp import mechanism_zoo, transformer_zoo
+from autodp import autodp_core, mechanism_zoo, transformer_zoo
 from autodp_formulas import (
     chord,
     close,
@@ -115,18 +116,22 @@ def _sides(random):
     sigma, rate, delta = random.uniform(1.2, 4), random.uniform(0.05, 0.5), 10 ** random.uniform(-6, -3)
     base = mechanism_zoo.GaussianMechanism(sigma, phi_off=False, approxDP_off=True, RDP_off=True)
     upper, lower = base.pdf_p, base.pdf_q
-    for side, poisson in (("add_only", True), ("remove_only", True)):
+    for side, poisson in (("add_only", True), ("remove_only", True), ("remove_only", False)):
         found = transformer_zoo.AmplificationBySampling_pld(poisson, side)(base, rate)
         for x in (-1.3, 0.4, 2.1):
             p, q = float(upper(x)), float(lower(x))
-            mixed = (1 - rate) * p + rate * q if side == "add_only" else (1 - rate) * q + rate * p
-            pair = (p, mixed) if side == "add_only" else (mixed, q)
+            mixed = (1 - rate) * q + rate * p if side == "remove_only" and poisson else (1 - rate) * p + rate * q
+            # of a sample of a fixed size the pair is reflected, which symmetric noise does not notice
+            pair = (p, mixed) if side == "add_only" else (mixed, q if poisson else p)
             for name, value, exact in zip("pq", (found.pdf_p(x), found.pdf_q(x)), pair):
-                yield f"{side}, noise {sigma!r}, rate {rate!r}, density {name} at {x}", *close(value, exact)
+                case = f"{side}, Poisson {poisson}, noise {sigma!r}, rate {rate!r}, density {name} at {x}"
+                yield case, *close(value, exact)
         yield f"{side}", 1.0, float(found.neighboring == side), 1.0
-    exact = math.log1p(rate * math.expm1(gaussian_epsilon(sigma, delta / rate)))
-    found = transformer_zoo.AmplificationBySampling_pld(True, "add_only")(mechanism_zoo.GaussianMechanism(sigma), rate)
-    yield f"noise {sigma!r}, rate {rate!r}, epsilon at {delta!r}", *close(found.get_approxDP(delta), exact, 1e-6)
+        exact = math.log1p(rate * math.expm1(gaussian_epsilon(sigma, delta / rate)))
+        noise = mechanism_zoo.GaussianMechanism(sigma)
+        found = transformer_zoo.AmplificationBySampling_pld(poisson, side)(noise, rate)
+        case = f"{side}, Poisson {poisson}, noise {sigma!r}, rate {rate!r}, epsilon at {delta!r}"
+        yield case, *close(found.get_approxDP(delta), exact, 1e-6)
     nothing = transformer_zoo.AmplificationBySampling_pld(True, "add_only")(mechanism_zoo.GaussianMechanism(sigma), 0)
     yield "a sample of nothing, epsilon", 0.0, float(nothing.get_approxDP(delta)), 0.0
 
@@ -220,6 +225,40 @@ def _fourier(random):
         yield words, *close(found, gaussian_delta(noise, epsilon), 1e-5, 1e-7)
         found = gaussian.get_approx_delta(epsilon)
         yield f"noise {sigma!r}, delta at {epsilon!r}", *close(found, gaussian_delta(sigma, epsilon), 1e-5, 1e-7)
+        for points in (500, 800):
+            told, log = autodp_core.Mechanism(), lambda t: (1j * t - t**2) / (2 * sigma**2)
+            told.propagate_updates((log, log), "log_phi", n_quad=points)
+            case = f"noise {sigma!r}, {points} points, delta at {epsilon!r}"
+            yield case, *close(told.get_approx_delta(epsilon), gaussian_delta(sigma, epsilon), 1e-5, 1e-7)
+
+
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(300)
+
+
+def _quadrature(function, low, high, **_):
+    """Integrate from -1 to 1 with a fixed number of points: scipy has no adaptive Gaussian quadrature any more."""
+    assert (low, high) == (-1.0, 1.0)
+    return np.sum(_WEIGHTS * function(_POINTS)), 0.0
+
+
+def _sampled_fourier(random):
+    """Check the characteristic functions of samples by their integrals."""
+    sigma, rate = random.uniform(0.8, 2.5), random.uniform(0.1, 0.6)
+    normal = lambda x, mean: math.exp(-0.5 * ((x - mean) / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))  # noqa: E731  # a formula
+    removed = (lambda x: (1 - rate) * normal(x, 0) + rate * normal(x, 1)), (lambda x: normal(x, 0))
+    added = (lambda x: normal(x, 1)), (lambda x: (1 - rate) * normal(x, 1) + rate * normal(x, 0))
+    reach = 12 * sigma + 1  # beyond it a density is 0 in float64
+    for side, (upper, lower) in (("remove_only", removed), ("add_only", added)):
+        base = mechanism_zoo.GaussianMechanism(sigma)
+        sampled = transformer_zoo.AmplificationBySampling_pld(True, side)(base, rate)
+        for t in (0.3, -0.9, 1.7):
+            for way, p, q in (("log_phi_p2q", upper, lower), ("log_phi_q2p", lower, upper)):
+                exact = _characteristic(p, lambda x, p=p, q=q: math.log(p(x) / q(x)), t, [0, 1], reach)
+                with mock.patch.object(transformer_zoo.phi_bank.integrate, "quadrature", _quadrature, create=True):
+                    found = cmath.exp(complex(getattr(sampled, way)(t)))
+                case = f"noise {sigma!r}, rate {rate!r}, {side}, {way} at {t}"
+                yield f"{case}, real", *close(found.real, cmath.exp(exact).real, 1e-6, 1e-7)
+                yield f"{case}, imaginary", *close(found.imag, cmath.exp(exact).imag, 1e-6, 1e-7)
 
 
 def _fourier_epsilons(random):
@@ -255,6 +294,9 @@ def relations():
         },
         {"other neighbour relations and mechanisms are refused": _refused},
     )
-    yield Relations("characteristic functions", {"they are those of the losses": _fourier})
+    yield Relations(
+        "characteristic functions",
+        {"they are those of the losses": _fourier, "those of samples are those of the losses": _sampled_fourier},
+    )
     yield Relations("epsilons of characteristic functions", {"epsilon is not too small": _fourier_epsilons})
     yield Relations("losses with atoms", {"delta is not too small": _fourier_atoms})

@@ -11,7 +11,7 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from autodp import autodp_core, mechanism_zoo
+from autodp import autodp_core, mechanism_zoo, transformer_zoo
 from autodp_formulas import (
     close,
     closed_laplace_divergence,
@@ -226,18 +226,22 @@ def _trade_offs(random):
 def _fdp_based(random):
     """Check the conversion by trade-off functions; its search for a tangent line fails at one of sixty parameters."""
     answered = 0
-    for _ in range(3):
-        sigma, delta = random.uniform(1.2, 3), 10 ** random.uniform(-4, -2)
+    for count in (1, 1, random.randint(2, 4)):
+        noise, delta = random.uniform(1.2, 3), 10 ** random.uniform(-4, -2)
+        # several mechanisms that together are the Gaussian mechanism of this noise
         mechanism = mechanism_zoo.GaussianMechanism(
-            sigma, approxDP_off=True, use_fDP_based_RDP_to_approxDP_conversion=True
+            noise * math.sqrt(count), approxDP_off=True, use_fDP_based_RDP_to_approxDP_conversion=count == 1
         )
+        if count > 1:
+            mechanism = transformer_zoo.Composition()([mechanism], [count], fDP_based_conversion=True)
         try:
             found = float(mechanism.get_approxDP(delta))
         except RuntimeError:
             continue  # no answer is no wrong answer
         answered += 1
-        low, high = gaussian_epsilon(sigma, delta), least(gaussian_divergence(sigma), conversion_of_balle(delta))
-        yield f"noise {sigma!r}, {delta!r}, trade-off functions of divergences", low, found, high * (1 + 1e-2)
+        low, high = gaussian_epsilon(noise, delta), least(gaussian_divergence(noise), conversion_of_balle(delta))
+        words = f"{count} of together noise {noise!r}, {delta!r}, trade-off functions of divergences"
+        yield words, low, found, high * (1 + 1e-2)
     yield "answers, of three", 1.0, float(answered), 3.0
 
 
@@ -315,7 +319,7 @@ def _updates(random):
 
 
 def _unknown():
-    """Return whether a mechanism of which nothing is known states no privacy."""
+    """Return whether a mechanism of which nothing is known, or all of it turned off, states no privacy."""
     mechanism = autodp_core.Mechanism()
     infinite = (
         mechanism.get_RDP(2.0),
@@ -325,8 +329,15 @@ def _unknown():
         mechanism.get_eps(0.1),
         mechanism.delta0,
     )
+    off = (
+        mechanism_zoo.GaussianMechanism(2.0, RDP_off=True, approxDP_off=True),
+        mechanism_zoo.SubsampleGaussianMechanism({"prob": 0.3, "sigma": 2.0, "coeff": 3}, RDP_off=True),
+        mechanism_zoo.StageWiseMechanism({"sigma": 20.0, "k": 8, "c": 4}, approxDP_off=True),
+    )
     return (
-        all(math.isinf(x) for x in infinite) and mechanism.get_approx_delta(3.0) == 1 and mechanism.get_fDP(0.2) == 0
+        all(math.isinf(x) for x in (*infinite, *(made.get_approxDP(0.1) for made in off)))
+        and mechanism.get_approx_delta(3.0) == 1
+        and mechanism.get_fDP(0.2) == 0
     )
 
 
