@@ -14,6 +14,7 @@ import warnings
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp.aggregate_params import MechanismType
+from pipeline_dp_accountants import accountants
 from pipeline_dp_budgets import budgets
 from pipeline_dp_calibrations import bounded_params, calibrations
 from pipeline_dp_combiners import facts_of_combiners
@@ -21,7 +22,7 @@ from pipeline_dp_engine import aggregation, aggregations
 from pipeline_dp_facts import facts_of_the_library
 from pipeline_dp_families import families
 from pipeline_dp_limits import facts_of_limits
-from pipeline_dp_noise import exponential, numbers
+from pipeline_dp_noise import exponential, noise_of_partitions, numbers
 from pipeline_dp_selection import selections
 
 from dpassay.adapter import Answer, Nonsense, answer_in_time, present_cases
@@ -211,7 +212,9 @@ def cases():
             facts_of_combiners,
             facts_of_limits,
             budgets,
+            accountants,
             numbers,
+            noise_of_partitions,
             selections,
             aggregations,
             families,

@@ -11,15 +11,14 @@ import contextlib
 import itertools
 import math
 
-import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp.aggregate_params import MechanismType
+from pipeline_dp_recorders import drawn
 from pydp.algorithms import partition_selection
-from scipy.special import ndtr
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import gaussian_epsilon, near
 
 __all__ = ["budgets"]
 
@@ -37,7 +36,7 @@ def _replaced(owner, name, substitute):
 # --- the selection of partitions -----------------------------------------------------------------------------------
 
 
-def _asked(records, params, epsilon, delta):
+def _asked(records, params, accountant):
     """Return what the selections of an aggregation, or of `select_partitions`, were made with and were asked."""
     asked = []
 
@@ -57,7 +56,6 @@ def _asked(records, params, epsilon, delta):
 
         return Selection()
 
-    accountant = dp.NaiveBudgetAccountant(epsilon, delta)
     engine = dp.DPEngine(accountant, dp.LocalBackend())
     extractors = dp.DataExtractors(
         privacy_id_extractor=None if params.contribution_bounds_already_enforced else (lambda row: row[0]),
@@ -97,6 +95,11 @@ def _crowd(random, most, rows):
     return taken, records
 
 
+def _everywhere(people, keys):
+    """Return a record of everybody in each partition."""
+    return [(person, key) for person in range(people) for key in range(keys)]
+
+
 def _summed(taken, power=0):
     """Return the sums over the people of each partition of the number of their partitions to a power."""
     sums = collections.Counter()
@@ -106,9 +109,9 @@ def _summed(taken, power=0):
     return list(sums.values())
 
 
-def _setting(random):
-    """Return an epsilon, a delta and three bounds that differ."""
-    return random.uniform(0.3, 4), 10 ** random.uniform(-8, -2), *random.sample(range(2, 6), 3)
+def _budget(random):
+    """Return an epsilon and a delta."""
+    return random.uniform(0.3, 4), 10 ** random.uniform(-8, -2)
 
 
 _STRATEGIES = {
@@ -120,9 +123,15 @@ _STRATEGIES = {
 
 def _selected(random):
     """Compare what partitions are selected with, and the counts they are selected by, with parameters and records."""
-    epsilon, delta, most, rows, threshold = _setting(random)
+    for most, rows, threshold in drawn(random, 3, 5):
+        yield from _selected_with(random, most, rows, threshold)
+
+
+def _selected_with(random, most, rows, threshold):
+    """Yield comparisons of selections with bounds on partitions and on records, and without and with a threshold."""
+    epsilon, delta = _budget(random)
     taken, records = _crowd(random, most, rows)
-    everywhere = [(person, key) for person in range(len(taken)) for key in range(most + 2)]
+    everywhere = _everywhere(len(taken), most + 2)
     lengths = collections.Counter(key for _, key in records).values()
     least = [math.ceil(length / rows) for length in lengths]  # as many people have so many rows
     for name, before in itertools.product(_STRATEGIES, (None, threshold)):
@@ -141,19 +150,20 @@ def _selected(random):
             ("aggregate, bounds already enforced", enforced, 2, least),
         ):
             words = f"{call}, {name}, epsilon {epsilon!r}, delta {delta!r}, {most} partitions, {rows} rows"
-            asked = _asked(records, params, epsilon, delta)
+            asked = _asked(records, params, dp.NaiveBudgetAccountant(epsilon, delta))
             yield from _compared(words, asked, (name, epsilon / share, delta, most, before), people)
         for call, params in (("select_partitions", select), ("aggregate", aggregate)):
-            total = math.fsum(people for _, people in _asked(everywhere, params, epsilon, delta))
+            asked = _asked(everywhere, params, dp.NaiveBudgetAccountant(epsilon, delta))
+            total = math.fsum(people for _, people in asked)
             words = f"{call}, {name}, {len(taken)} people in {most + 2} partitions, of which {most} count"
             yield (words, *near(total, most * len(taken)))
 
 
 def _thresholded(random):
     """Compare what noisy counts of people are thresholded with, and the counts, with parameters and records."""
-    epsilon, delta, most, rows, before = _setting(random)
-    taken, records = _crowd(random, most, rows)
-    for kind in dp.NoiseKind:
+    for kind, (most, rows, before) in itertools.product(dp.NoiseKind, drawn(random, 3, 5)):
+        epsilon, delta = _budget(random)
+        taken, records = _crowd(random, most, rows)
         params = dp.AggregateParams(
             metrics=[dp.Metrics.PRIVACY_ID_COUNT],
             noise_kind=kind,
@@ -163,23 +173,51 @@ def _thresholded(random):
             post_aggregation_thresholding=True,
         )
         words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}, {most} partitions, {rows} rows"
-        asked = _asked(records, params, epsilon, delta)
+        asked = _asked(records, params, dp.NaiveBudgetAccountant(epsilon, delta))
         yield from _compared(words, asked, (kind.value, epsilon, delta, most, before), _summed(taken))
+        asked = _asked(_everywhere(len(taken), most + 2), params, dp.NaiveBudgetAccountant(epsilon, delta))
+        words = f"{words}, {len(taken)} people in {most + 2} partitions"
+        yield (words, *near(math.fsum(people for _, people in asked), most * len(taken)))
+
+
+def _by_deviation(random):
+    """Compare what partitions are selected with, beside a count, with what an accountant of losses hands out."""
+    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-6, -2)
+    most, rows, before = random.sample(range(2, 6), 3)
+    taken, records = _crowd(random, most, rows)
+    for name in ("laplace", "gaussian"):
+        params = dp.AggregateParams(
+            metrics=[dp.Metrics.COUNT],
+            max_partitions_contributed=most,
+            max_contributions_per_partition=rows,
+            partition_selection_strategy=_STRATEGIES[name],
+            pre_threshold=before,
+        )
+        # the default of 1e-4 takes seconds
+        accountant = dp.PLDBudgetAccountant(epsilon, delta, pld_discretization=2e-3)
+        asked = _asked(records, params, accountant)
+        (spec,) = (spec for spec in accountant.mechanism_specs if spec.mechanism_type.is_thresholding_mechanism)
+        deviation, reserved = spec.noise_standard_deviation, spec.thresholding_delta
+        if name == "laplace":
+            wanted = math.sqrt(2) / deviation, reserved
+        else:  # made with a delta of which half is for the noise, and half for the threshold
+            wanted = gaussian_epsilon(deviation, reserved), 2 * reserved
+        words = f"aggregate, {name}, PLDBudgetAccountant({epsilon!r}, {delta!r}), {most} partitions, {rows} rows"
+        yield from _compared(words, asked, (name, *wanted, most, before), _summed(taken))
 
 
 def _weighted(random, strategy):
     """Compare what partitions are selected with by weights, and sums of weights, with parameters and records."""
-    epsilon, delta, most, rows, _ = _setting(random)
-    taken, records = _crowd(random, most, rows)
-    params = dp.SelectPartitionsParams(max_partitions_contributed=most, partition_selection_strategy=strategy)
-    words = f"epsilon {epsilon!r}, delta {delta!r}, {most} partitions"
-    asked = _asked(records, params, epsilon, delta)
-    sums = _summed(taken, -0.5)
-    yield from _compared(words, asked, ("gaussian", epsilon, delta, most, None), sums)
-    everywhere = [(person, key) for person in range(len(taken)) for key in range(most + 2)]
-    total = math.fsum(weight for _, weight in _asked(everywhere, params, epsilon, delta))
-    words = f"weights of {len(taken)} people in {most + 2} partitions, of which {most} count"
-    yield (words, *near(total, math.sqrt(most) * len(taken)))
+    for (most,) in drawn(random, 1, 5):
+        epsilon, delta = _budget(random)
+        taken, records = _crowd(random, most, random.randint(2, 5))
+        params = dp.SelectPartitionsParams(max_partitions_contributed=most, partition_selection_strategy=strategy)
+        words = f"epsilon {epsilon!r}, delta {delta!r}, {most} partitions"
+        asked = _asked(records, params, dp.NaiveBudgetAccountant(epsilon, delta))
+        yield from _compared(words, asked, ("gaussian", epsilon, delta, most, None), _summed(taken, -0.5))
+        asked = _asked(_everywhere(len(taken), most + 2), params, dp.NaiveBudgetAccountant(epsilon, delta))
+        words = f"weights of {len(taken)} people in {most + 2} partitions, of which {most} count"
+        yield (words, *near(math.fsum(weight for _, weight in asked), math.sqrt(most) * len(taken)))
 
 
 # --- the choice of a bound -----------------------------------------------------------------------------------------
@@ -187,7 +225,12 @@ def _weighted(random, strategy):
 
 def _chosen(random):
     """Compare what the choice of a contribution bound is made with, with the parameters and the records."""
-    upper, keys = random.sample(range(3, 8), 2)
+    for upper, keys in drawn(random, 2, 7):
+        yield from _chosen_up_to(random, upper, keys)
+
+
+def _chosen_up_to(random, upper, keys):
+    """Yield comparisons of the choice of a bound up to an upper one, or the number of partitions."""
     spent, later = random.uniform(0.2, 0.9), random.uniform(1.5, 4)
     taken = [random.sample(range(keys), random.randint(1, keys)) for _ in range(random.randint(3, 8))]
     # one partition twice, which counts once, and one that is not among those asked for
@@ -231,80 +274,6 @@ def _chosen(random):
             yield (f"{words}, score of {bound}", *near(scores.score(bound), -0.5 * noise - 0.5 * dropped))
 
 
-# --- the accountant by privacy loss distributions ------------------------------------------------------------------
-
-
-def _delta_of(epsilon, scales, sigma):
-    """Return the delta of Laplace noises of these scales and a Gaussian one, each on a number that moves by 1.
-
-    A Laplace noise of scale b has the loss 1 / b with probability 1 / 2, -1 / b with probability exp(-1 / b) / 2, and
-    (1 - 2 x) / b with density exp(-x / b) / (2 b) for x between 0 and 1. The delta of the Gaussian noise is averaged
-    over what these losses leave of epsilon (Balle and Wang 2018, Thm 8).
-    """
-    left, weights = np.array([epsilon]), np.array([1.0])
-    nodes, of_nodes = np.polynomial.legendre.leggauss(24)
-    for b in scales:
-        x = (nodes + 1) / 2
-        losses = np.concatenate([[1 / b, -1 / b], (1 - 2 * x) / b])
-        chances = np.concatenate([[0.5, math.exp(-1 / b) / 2], of_nodes / 2 * np.exp(-x / b) / (2 * b)])
-        left = np.subtract.outer(left, losses).ravel()
-        weights = np.multiply.outer(weights, chances).ravel()
-    deltas = ndtr(0.5 / sigma - left * sigma) - np.exp(left) * ndtr(-0.5 / sigma - left * sigma)
-    return float(weights @ deltas)
-
-
-def _composed(random):
-    """Compare the loss of all noise that is handed out to unequal requests with the whole budget."""
-    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-6, -2)
-    weights = [weight * random.uniform(0.8, 1.2) for weight in random.sample([0.5, 1.0, 2.0, 4.0], 3)]
-    counts = random.randint(1, 2), random.randint(1, 3), random.randint(1, 3)
-    kinds = MechanismType.LAPLACE, MechanismType.GAUSSIAN, MechanismType.GAUSSIAN
-    # the default of 1e-4 takes seconds
-    accountant = dp.PLDBudgetAccountant(epsilon, delta, pld_discretization=2e-3)
-    requests = list(zip(kinds, weights, counts))
-    random.shuffle(requests)
-    specs = [accountant.request_budget(kind, weight=weight, count=count) for kind, weight, count in requests]
-    accountant.compute_budgets()
-    deviations = [spec.noise_standard_deviation for spec in specs]
-    scales, precision = [], 0.0
-    for deviation, (kind, _, count) in zip(deviations, requests):
-        scales += [deviation / math.sqrt(2)] * count if kind is MechanismType.LAPLACE else []
-        precision += count / deviation**2 if kind is MechanismType.GAUSSIAN else 0.0
-    words = ", ".join(f"{kind.value} of weight {weight!r} {count} times" for kind, weight, count in requests)
-    words = f"PLDBudgetAccountant({epsilon!r}, {delta!r}), {words}"
-    spent = _delta_of(epsilon, scales, 1 / math.sqrt(precision))
-    yield f"{words}, delta", delta * 0.98, spent, delta * (1 + 1e-6)
-    base = deviations[0] * requests[0][1]
-    for deviation, (kind, weight, _) in zip(deviations, requests):
-        yield (f"{words}, deviation of {kind.value} times {weight!r}", *near(deviation * weight, base))
-
-
-def _added(random):
-    """Compare the sum of the losses of unequal requests without delta with the whole epsilon."""
-    epsilon, weights = random.uniform(0.3, 5), [random.uniform(0.3, 6) for _ in range(random.randint(2, 5))]
-    accountant = dp.PLDBudgetAccountant(epsilon, 0.0)
-    specs = [accountant.request_budget(MechanismType.LAPLACE, weight=weight) for weight in weights]
-    accountant.compute_budgets()
-    losses = [math.sqrt(2) / spec.noise_standard_deviation for spec in specs]
-    words = f"PLDBudgetAccountant({epsilon!r}, 0), Laplace of weights {weights!r}"
-    yield (f"{words}, epsilon", *near(math.fsum(losses), epsilon))
-    for loss, weight in zip(losses, weights):
-        yield (f"{words}, epsilon of {weight!r}", *near(loss, epsilon * weight / math.fsum(weights)))
-
-
-def _selections(random):
-    """Check that a selection of partitions beside noise gets no more than the total, whatever its strategy."""
-    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-6, -2)
-    accountant = dp.PLDBudgetAccountant(epsilon, delta, pld_discretization=2e-3)
-    accountant.request_budget(MechanismType.LAPLACE, weight=random.uniform(0.3, 0.8))
-    weight = random.uniform(4, 9)
-    selection = accountant.request_budget(MechanismType.TRUNCATED_GEOMETRIC, weight=weight)
-    accountant.compute_budgets()
-    words = f"PLDBudgetAccountant({epsilon!r}, {delta!r}), a selection of weight {weight!r}"
-    yield f"{words}, epsilon", 0.0, selection.eps, epsilon * (1 + 1e-9)
-    yield f"{words}, delta", 0.0, selection.delta, delta * (1 + 1e-9)
-
-
 def budgets():
     """Yield the cases."""
     yield Relations(
@@ -317,12 +286,13 @@ def budgets():
             "thresholding hands over bounds, budget and counts": _thresholded,
         },
     )
-    yield Relations("PLDBudgetAccountant, several requests", {"losses without delta add up to epsilon": _added})
-    yield Relations("PLDBudgetAccountant, selections", {"a selection gets no more than the total": _selections})
-    dp.PLDBudgetAccountant(1.0, 0.0).request_budget(MechanismType.LAPLACE, count=3)  # older versions refuse a count
-    yield Relations("PLDBudgetAccountant, several kinds", {"the noise of all requests spends the budget": _composed})
     weighted = dp.PartitionSelectionStrategy.WEIGHTED_GAUSSIAN_THRESHOLDING  # older versions have none
     yield Relations(
         "DPEngine, weighted selection of partitions",
         {"weights are those of people": lambda random: _weighted(random, weighted)},
+    )
+    dp.PLDBudgetAccountant(1.0, 0.1).request_budget(MechanismType.LAPLACE_THRESHOLDING)  # nor have they thresholds
+    yield Relations(
+        "DPEngine, selection of partitions by deviations",
+        {"aggregate hands over the noise and the threshold of an accountant": _by_deviation},
     )

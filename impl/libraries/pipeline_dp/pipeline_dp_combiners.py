@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pipeline_dp as dp
 from pipeline_dp import budget_accounting, combiners, dp_computations
 from pipeline_dp.aggregate_params import MechanismType
-from pipeline_dp_recorders import KINDS, aggregations, exact_sensitivity, recording
+from pipeline_dp_recorders import KINDS, aggregations, drawn, exact_sensitivity, recording
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, near
@@ -50,11 +51,12 @@ def _combined(random):
 
 def _thresholds(random):
     """Compare thresholding mechanisms with the strategies that they stand for."""
-    epsilon, delta, partitions = random.uniform(0.3, 4), 10 ** random.uniform(-8, -3), random.randint(2, 5)
-    for kind, strategy in (
+    epsilon, delta = random.uniform(0.3, 4), 10 ** random.uniform(-8, -3)
+    kinds = (
         (MechanismType.LAPLACE_THRESHOLDING, dp.PartitionSelectionStrategy.LAPLACE_THRESHOLDING),
         (MechanismType.GAUSSIAN_THRESHOLDING, dp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING),
-    ):
+    )
+    for (kind, strategy), (partitions,) in itertools.product(kinds, drawn(random, 1, 5)):
         spec = budget_accounting.MechanismSpec(kind)
         spec.set_eps_delta(epsilon, delta)
         words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}, {partitions} partitions"
@@ -73,7 +75,6 @@ def _thresholds(random):
 def _quantiles(random):
     """Compare the loss and the bounds that a tree of quantiles is given with those that were asked for."""
     sigma, epsilon, delta = random.uniform(0.6, 9), random.uniform(0.3, 4), 10 ** random.uniform(-9, -3)
-    partitions, most = random.sample(range(2, 6), 2)
     ranks = random.sample(range(1, 100), 2)
     asked = {}
 
@@ -85,7 +86,7 @@ def _quantiles(random):
             asked.update(arguments)
             return arguments["quantiles"]
 
-    def computed(kind, *, deviation=None):
+    def computed(kind, deviation, partitions, most):
         """Ask with a specification by its standard deviation, or by its epsilon and delta."""
         params = aggregations(
             random,
@@ -104,34 +105,33 @@ def _quantiles(random):
         whole.tree = Tree()
         return combiner.compute_metrics(whole)
 
-    for kind in KINDS:
-        for deviation in (sigma, None):
-            asked.clear()
-            found = computed(kind, deviation=deviation)
-            if deviation is None:
-                words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}"
-                spent = epsilon, delta if kind == dp.NoiseKind.GAUSSIAN else 0.0
-            elif kind == dp.NoiseKind.LAPLACE:
-                words = f"{kind}, standard deviation {sigma!r}"
-                spent = math.sqrt(2) / sigma, 0.0
-            else:
-                words = f"{kind}, standard deviation {sigma!r}"
-                spent = asked["epsilon"], gaussian_delta(sigma, asked["epsilon"])
-            yield (f"epsilon, {words}", *near(asked["epsilon"], spent[0]))
-            yield (f"delta, {words}", *near(asked["delta"], spent[1], absolute=0.0))
-            bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
-            yield f"bounds {bounds}, {words}", 1.0, float(bounds == (partitions, most)), 1.0
-            yield f"noise {asked['noise_type']}, {words}", 1.0, float(asked["noise_type"] == kind.value), 1.0
-            exact = {f"percentile_{rank}": rank / 100 for rank in ranks}
-            yield f"quantiles {found}, {words}", 1.0, float(found == exact), 1.0
+    for kind, deviation, (partitions, most) in itertools.product(KINDS, (sigma, None), drawn(random, 2, 5)):
+        asked.clear()
+        found = computed(kind, deviation, partitions, most)
+        if deviation is None:
+            words = f"{kind}, epsilon {epsilon!r}, delta {delta!r}"
+            spent = epsilon, delta if kind == dp.NoiseKind.GAUSSIAN else 0.0
+        elif kind == dp.NoiseKind.LAPLACE:
+            words = f"{kind}, standard deviation {sigma!r}"
+            spent = math.sqrt(2) / sigma, 0.0
+        else:
+            words = f"{kind}, standard deviation {sigma!r}"
+            spent = asked["epsilon"], gaussian_delta(sigma, asked["epsilon"])
+        yield (f"epsilon, {words}", *near(asked["epsilon"], spent[0]))
+        yield (f"delta, {words}", *near(asked["delta"], spent[1], absolute=0.0))
+        bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
+        yield f"bounds {bounds}, {words}", 1.0, float(bounds == (partitions, most)), 1.0
+        yield f"noise {asked['noise_type']}, {words}", 1.0, float(asked["noise_type"] == kind.value), 1.0
+        exact = {f"percentile_{rank}": rank / 100 for rank in ranks}
+        yield f"quantiles {found}, {words}", 1.0, float(found == exact), 1.0
 
 
 def _created(random):
     """Compare mechanisms that are made for a specification with the noise that it stands for."""
     sigma, epsilon, delta = random.uniform(0.6, 9), random.uniform(0.3, 4), 10 ** random.uniform(-9, -3)
-    partitions, largest = random.randint(2, 5), random.uniform(1.5, 6)
-    sensitivities = dp_computations.Sensitivities(l0=partitions, linf=largest)
-    for kind in KINDS:
+    largest = random.uniform(1.5, 6)
+    for kind, (partitions,) in itertools.product(KINDS, drawn(random, 1, 5)):
+        sensitivities = dp_computations.Sensitivities(l0=partitions, linf=largest)
         moved = exact_sensitivity(kind, partitions, largest)
         by_deviation, by_loss = (budget_accounting.MechanismSpec(kind.convert_to_mechanism_type()) for _ in range(2))
         by_deviation.set_noise_standard_deviation(sigma)

@@ -6,12 +6,22 @@ definition, and the losses that are spent are added up.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
-from pipeline_dp_recorders import KINDS, aggregations, bounds, exact_sensitivity, recording, refused, scalar_params
+from pipeline_dp_recorders import (
+    KINDS,
+    aggregations,
+    bounds,
+    drawn,
+    exact_sensitivity,
+    recording,
+    refused,
+    scalar_params,
+)
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, near
@@ -34,8 +44,10 @@ def _spent(words, recorder, kind, wanted, sensitivities):
 
 def _variances(random):
     """Compare variances without noise with their definition, and the noise with what the sums move by."""
-    for kind in KINDS:
-        params = scalar_params(random, kind)
+    for kind, (partitions, most) in itertools.product(KINDS, drawn(random, 2, 6)):
+        params = scalar_params(
+            random, kind, max_partitions_contributed=partitions, max_contributions_per_partition=most
+        )
         low, high = params.min_value, params.max_value
         data = [random.uniform(low, high) for _ in range(random.randint(2, 6))]
         middle = (low + high) / 2
@@ -52,9 +64,8 @@ def _variances(random):
         second = math.fsum(x**2 for x in data) / len(data)
         stated = variance + (mean - middle) ** 2 + centre  # the middles are not added before the subtraction
         yield (f"{words}, mean of squares", *near(stated, second, absolute=1e-9))
-        most = params.max_contributions_per_partition
         halves = (1.0, (high - low) / 2, (squares[1] - squares[0]) / 2)
-        exact = [exact_sensitivity(kind, params.max_partitions_contributed, most * half) for half in halves]
+        exact = [exact_sensitivity(kind, partitions, most * half) for half in halves]
         yield from _spent(words, recorder, kind, (params.eps, params.delta), exact)
 
 
@@ -68,7 +79,12 @@ def _additions(random):
     words = f"epsilon {epsilon!r}, sensitivity {moved!r}"
     yield f"apply_laplace_mechanism, apply_gaussian_mechanism, {words}", 1.0, float(recorder.made == exact), 1.0
     yield (f"values without noise, {words}", *near(found + again, 2 * value))
-    size, partitions = random.randint(2, 5), random.randint(2, 4)
+    for size, partitions in drawn(random, 2, 5):
+        yield from _vectors(random, size, partitions, moved)
+
+
+def _vectors(random, size, partitions, moved):
+    """Yield comparisons of the noise that vectors are given with what one person moves them by."""
     vector = np.array([random.uniform(-3, 3) for _ in range(size)])
     norms = {
         (dp.NoiseKind.LAPLACE, dp.aggregate_params.NormKind.L1): moved * partitions,
@@ -78,8 +94,8 @@ def _additions(random):
     }
     for (kind, norm), least in norms.items():
         params = dp_computations.AdditiveVectorNoiseParams(
-            eps=epsilon,
-            delta=delta if kind == dp.NoiseKind.GAUSSIAN else 0.0,
+            eps=random.uniform(0.3, 4),
+            delta=1e-5 if kind == dp.NoiseKind.GAUSSIAN else 0.0,
             max_norm=moved,
             l0_sensitivity=partitions,
             linf_sensitivity=moved,
@@ -91,8 +107,9 @@ def _additions(random):
         words = f"add_noise_vector, {kind}, {norm}, {size} entries, {partitions} partitions, {moved!r}"
         yield f"{words}, additions of noise", float(size), float(len(recorder.made)), float(size)
         yield f"{words}, values", 0.0, float(np.abs(found - vector).max()), 1e-9
-        for _, _, _, sensitivity in recorder.made[:1]:
-            yield f"{words}, sensitivity", least * (1 - 1e-9), sensitivity, math.inf
+        for made in recorder.made:
+            yield f"{words}, kind, epsilon and delta", 1.0, float(made[:3] == (kind, params.eps, params.delta)), 1.0
+            yield f"{words}, sensitivity", least * (1 - 1e-9), made[3], math.inf
 
 
 def _draws(random):
@@ -126,12 +143,19 @@ def _splits(random):
 
 def _deviations(random):
     """Compare standard deviations of counts and sums with what their noise needs."""
-    for kind in KINDS:
+    for kind, (partitions, most) in itertools.product(KINDS, drawn(random, 2, 6)):
         low, high = bounds(random)
-        params = scalar_params(random, kind, min_sum_per_partition=low, max_sum_per_partition=high)
-        for name, largest in (("count", params.max_contributions_per_partition), ("sum", max(abs(low), abs(high)))):
+        params = scalar_params(
+            random,
+            kind,
+            min_sum_per_partition=low,
+            max_sum_per_partition=high,
+            max_partitions_contributed=partitions,
+            max_contributions_per_partition=most,
+        )
+        for name, largest in (("count", most), ("sum", max(abs(low), abs(high)))):
             found = getattr(dp_computations, f"compute_dp_{name}_noise_std")(params)
-            moved = exact_sensitivity(kind, params.max_partitions_contributed, largest)
+            moved = exact_sensitivity(kind, partitions, largest)
             words = f"compute_dp_{name}_noise_std, {kind}, {params!r}"
             if kind == dp.NoiseKind.LAPLACE:
                 yield (words, *near(found, math.sqrt(2) * moved / params.eps, relative=1e-6))
@@ -142,11 +166,15 @@ def _deviations(random):
 
 def _sensitivities(random):
     """Compare sensitivities of metrics with how far one person moves them."""
-    params = aggregations(random)
+    for partitions, most, together in drawn(random, 3, 8):
+        yield from _moved(random, partitions, most, together)
+
+
+def _moved(random, partitions, most, together):
+    """Yield comparisons of sensitivities, with bounds on partitions and records in each, or on all records."""
+    params = aggregations(random, max_partitions_contributed=partitions, max_contributions_per_partition=most)
     low, high = params.min_value, params.max_value
-    partitions, most = params.max_partitions_contributed, params.max_contributions_per_partition
     largest = max(abs(low), abs(high))
-    together = random.randint(2, 9)
     bounded = aggregations(
         random, max_partitions_contributed=None, max_contributions_per_partition=None, max_contributions=together
     )

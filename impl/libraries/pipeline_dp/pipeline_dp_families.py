@@ -121,7 +121,7 @@ _SCALAR = {
     "several": [dp.Metrics.MEAN, dp.Metrics.COUNT, dp.Metrics.SUM, dp.Metrics.PRIVACY_ID_COUNT],
 }
 _BOUNDED = {"epsilon": EPSILON, "noise": list(_KINDS), "low": LOW, "width": WIDTH}
-_CONTRIBUTIONS = {"partitions": (2, 4), "rows": (2, 3)}
+_CONTRIBUTIONS = {"partitions": (1, 4), "rows": (1, 3)}
 
 
 def _scalar(name):
@@ -148,7 +148,7 @@ def _by_partition():
             "max_partitions_contributed": partitions,
             "max_contributions_per_partition": rows,
         }
-        bounds = {"low": low, "high": low + width, "keys": partitions + 1, "rows": rows}
+        bounds = {"low": low, "high": low + width, "keys": partitions + 1, "rows": rows + 1}
         return _member(arguments, epsilon=epsilon, noise=noise, **bounds)
 
     return Family("aggregate, SUM bounded by partition, family", make, _BOUNDED | _CONTRIBUTIONS)
@@ -161,7 +161,7 @@ def _by_person():
             arguments |= {"min_value": low, "max_value": low + width}
         return _member(arguments, epsilon=epsilon, noise=noise, low=low, high=low + width, keys=3, rows=2)
 
-    domain = _BOUNDED | {"contributions": (2, 4), "metric": ["COUNT", "SUM", "MEAN"]}
+    domain = _BOUNDED | {"contributions": (1, 4), "metric": ["COUNT", "SUM", "MEAN"]}
     return Family("aggregate, max_contributions, family", make, domain)
 
 
@@ -216,8 +216,8 @@ def _vectors():
         "epsilon": EPSILON,
         "norm": ["L1", "Linf", "L2", "Linf, gaussian"],
         "bound": (0.25, 40.0),
-        "size": (2, 5),
-        "partitions": (2, 3),
+        "size": (1, 5),
+        "partitions": (1, 3),
     }
     return Family("VectorSumCombiner, family", make, domain)
 

@@ -1,17 +1,19 @@
-"""Noise on one number, and the selection of a candidate by its score."""
+"""Noise on one number, or on those of partitions, and the selection of a candidate by its score."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp_engine import CALLS
+from pipeline_dp_recorders import KINDS, exact_sensitivity, recording
 
 from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import gaussian_delta, near
 
-__all__ = ["exponential", "numbers"]
+__all__ = ["exponential", "noise_of_partitions", "numbers"]
 
 
 def _noise(make, *, name, claim, family, step=1.0, slow=False):
@@ -137,3 +139,78 @@ def exponential():
             calls=CALLS,
         )
     yield Relations("ExponentialMechanism, probabilities", {"probabilities follow the scores": _chances})
+
+
+# --- noise on numbers of partitions --------------------------------------------------------------------------------
+
+
+def _noised(random):
+    """Compare the noise that numbers of partitions are given with what it is asked for, and its share of a budget."""
+    epsilon, delta = random.uniform(0.3, 4), 10 ** random.uniform(-8, -2)
+    for given in ("l0 and linf", "the norm"):
+        partitions, count = random.sample(range(2, 7), 2)
+        largest, weights = random.uniform(1.5, 6), random.sample(range(1, 6), 2)
+        moved = {kind: exact_sensitivity(kind, partitions, largest) for kind in KINDS}
+        values = [(key, random.uniform(-9, 9)) for key in range(count)]
+        accountant = dp.NaiveBudgetAccountant(epsilon, delta)
+        engine, words = dp.DPEngine(accountant, dp.LocalBackend()), f"add_dp_noise, {given}, epsilon {epsilon!r}"
+        results = {}
+        for kind, weight in zip(KINDS, weights):
+            if given == "the norm":
+                norm = {"l1_sensitivity" if kind == dp.NoiseKind.LAPLACE else "l2_sensitivity": moved[kind]}
+            else:
+                norm = {"l0_sensitivity": partitions, "linf_sensitivity": largest}
+            params = dp.aggregate_params.AddDPNoiseParams(
+                noise_kind=kind, budget_weight=weight, output_noise_stddev=True, **norm
+            )
+            results[kind] = engine.add_dp_noise(values, params)
+        accountant.compute_budgets()
+        for kind, weight in zip(KINDS, weights):
+            # a mechanism is made for each number
+            share, spent = epsilon * weight / sum(weights), delta if kind == dp.NoiseKind.GAUSSIAN else 0.0
+            with recording() as recorder:
+                found = dict(results[kind])
+            told = f"{words}, {kind}, {weight} of {weights}, {partitions} partitions of {largest!r}"
+            yield f"{told}, additions of noise", float(count), float(len(recorder.made)), float(count)
+            for (noise, one, other, sensitivity), (key, value) in zip(recorder.made, values):
+                yield f"{told}, kind", 1.0, float(noise == kind), 1.0
+                yield (f"{told}, epsilon", *near(one, share))
+                yield (f"{told}, delta", *near(other, spent, absolute=0.0))
+                yield (f"{told}, sensitivity", *near(sensitivity, moved[kind]))
+                yield (f"{told}, value", *near(found[key].noised_value, value))
+                if kind == dp.NoiseKind.LAPLACE:
+                    yield (f"{told}, deviation", *near(found[key].noise_stddev, math.sqrt(2) * moved[kind] / share))
+
+
+def _noised_apart(random):
+    """Check that each partition gets noise of its own, of the deviation that is told."""
+    value, count = random.uniform(-9, 9), 12.0
+    for kind in KINDS:
+        epsilon, delta = random.uniform(0.3, 4), 10 ** random.uniform(-8, -2)
+        accountant = dp.NaiveBudgetAccountant(epsilon, delta)
+        engine = dp.DPEngine(accountant, dp.LocalBackend())
+        params = dp.aggregate_params.AddDPNoiseParams(
+            noise_kind=kind, l0_sensitivity=3, linf_sensitivity=2.5, output_noise_stddev=True
+        )
+        found = engine.add_dp_noise([(key, value) for key in range(int(count))], params)
+        accountant.compute_budgets()
+        found = dict(found)
+        words = f"add_dp_noise, {kind}, epsilon {epsilon!r}, delta {delta!r}"
+        yield f"{words}, different numbers", count, float(len({one.noised_value for one in found.values()})), count
+        if kind == dp.NoiseKind.GAUSSIAN:
+            moved = exact_sensitivity(kind, 3, 2.5)
+            for one in found.values():
+                spent = gaussian_delta(one.noise_stddev / moved, epsilon)
+                yield f"{words}, deviation {one.noise_stddev!r}", delta * 0.9, spent, delta * (1 + 1e-6)
+
+
+def noise_of_partitions():
+    """Yield facts about the noise that the engine adds to numbers of partitions."""
+    dp.DPEngine.add_dp_noise  # noqa: B018  # older versions have none
+    yield Relations(
+        "DPEngine, add_dp_noise",
+        {
+            "noise is as asked for, and as the budget allows": _noised,
+            "noise is drawn for each partition": _noised_apart,
+        },
+    )

@@ -8,7 +8,7 @@ import math
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 
-__all__ = ["KINDS", "aggregations", "bounds", "exact_sensitivity", "recording", "refused", "scalar_params"]
+__all__ = ["KINDS", "aggregations", "bounds", "drawn", "exact_sensitivity", "recording", "refused", "scalar_params"]
 
 KINDS = (dp.NoiseKind.LAPLACE, dp.NoiseKind.GAUSSIAN)
 """The kinds of noise."""
@@ -62,6 +62,17 @@ def bounds(random):
     """Return a lower and an upper bound that are far from 0 and of different sizes."""
     low = random.uniform(-9, 7)
     return low, low + random.uniform(0.5, 12)
+
+
+def drawn(random, number, most):
+    """Yield draws of whole numbers above 1 that differ, then one for each of them in which it alone is 1.
+
+    A bound of 1 may have a branch of its own, and hides a factor that is missing.
+    """
+    yield tuple(random.sample(range(2, most + 1), number))
+    for place in range(number):
+        others = random.sample(range(2, most + 1), number)
+        yield (*others[:place], 1, *others[place + 1 :])
 
 
 def scalar_params(random, kind, **changed):
