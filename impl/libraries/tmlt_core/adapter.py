@@ -26,6 +26,7 @@ from tmlt_core_facts import facts_of_the_library
 from tmlt_core_families import families
 from tmlt_core_metrics import metrics
 from tmlt_core_numbers import nearest_float
+from tmlt_core_records import records
 from tmlt_core_tables import tables
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
@@ -359,11 +360,13 @@ def cases():
             budgets,
             tables,
             metrics,
+            records,
             _numbers,
             families,
             _combinations,
             _quantiles,
             _answers,
             _refusals,
+            lacking=(AttributeError, ImportError, TypeError, ValueError),
         )
     )

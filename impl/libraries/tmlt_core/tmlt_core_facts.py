@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from contextlib import contextmanager
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -31,6 +29,7 @@ from tmlt.core.measures import (
 )
 from tmlt.core.random import rng
 from tmlt.core.utils.parameters import calculate_noise_scale
+from tmlt_core_bits import drawing, gaussian_quantile, laplace_quantile
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.refusing import raises
@@ -249,15 +248,6 @@ def _near(one, other):
     return one == other or math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
-def _laplace_quantile(scale, probability):
-    centred = probability - 0.5
-    return scale * math.copysign(math.log1p(-2 * abs(centred)), centred) if centred else 0.0
-
-
-def _gaussian_quantile(variance, probability):
-    return NormalDist(0, math.sqrt(variance)).inv_cdf(probability)
-
-
 _FAR = 200
 """Integers beyond which the discrete noise of these facts has no mass that float64 shows."""
 
@@ -296,7 +286,7 @@ def _quantiles_of_noise():
         "quantiles of noise",
         {},
         {
-            "Laplace": lambda: _has_quantiles(noise_mechanisms.AddLaplaceNoise, (0.25, 3.0), _laplace_quantile),
+            "Laplace": lambda: _has_quantiles(noise_mechanisms.AddLaplaceNoise, (0.25, 3.0), laplace_quantile),
             "geometric": lambda: _has_quantiles(
                 noise_mechanisms.AddGeometricNoise,
                 (0.75, 3.5),
@@ -314,46 +304,10 @@ def _quantiles_of_noise():
 # --- draws from given bits ---------------------------------------------------------------------------------------
 
 
-class _Bits:
-    """A generator that returns given parts of its range, the last of them for ever.
-
-    Parameters
-    ----------
-    parts : sequence
-        Numbers in [0, 1), or a list of them for a draw of several.
-    """
-
-    def __init__(self, *parts):
-        self._parts, self._place = parts, 0
-        self.ranges = []
-
-    def integers(self, low, high=None, size=None, endpoint=False, **_):
-        """Return the next part of the range, as an integer."""
-        low, high = (0, low) if high is None else (low, high)
-        count = int(high) - int(low) + bool(endpoint)
-        self.ranges.append(count)
-        part = self._parts[min(self._place, len(self._parts) - 1)]
-        self._place += 1
-        if size is None:
-            return int(low) + math.floor(Fraction(part) * count)
-        parts = part if isinstance(part, (list, tuple)) else [part] * size
-        return np.array([int(low) + math.floor(Fraction(one) * count) for one in parts[:size]], dtype=np.int64)
-
-
-@contextmanager
-def _drawing(*parts):
-    kept, bits = rng._core_privacy_prng, _Bits(*parts)
-    rng._core_privacy_prng = bits
-    try:
-        yield bits
-    finally:
-        rng._core_privacy_prng = kept
-
-
 def _follows_bits(make, exact):
     """Compare draws at given bits with the quantiles at the probabilities that they stand for."""
     for size, value, part in itertools.product((Fraction(1, 4), Fraction(9)), (-3.0, 40.0), (0.03, 0.37, 0.7, 0.995)):
-        with _drawing(part, 0.5):
+        with drawing(part, 0.5):
             if not _near(make(size)(value), value + exact(float(size), part)):
                 return False
     return True
@@ -394,7 +348,7 @@ def _selects(quantile, epsilon, *, seed):
             if others and noisy[best] - noisy[others[0]] < 0.05:
                 continue  # the further bits decide
             left, right, _ = intervals[best]
-            with _drawing(*([parts.tolist()] if others else []), 0.5):
+            with drawing(*([parts.tolist()] if others else []), 0.5):
                 found = measurement(pd.Series(data, dtype=float))
             if not left <= found <= right:
                 return False
@@ -406,22 +360,22 @@ def _draws_integers():
     stop = 5 * 2**62 + 3  # the first 63 bits, then two more
     top = 2**63
     first = Fraction(stop // 4 + 10, top)  # at least the end of the range
-    with _drawing(first, 0, Fraction(1, 8), Fraction(3, 4)) as bits:
+    with drawing(first, 0, Fraction(1, 8), Fraction(3, 4)) as bits:
         value = rng.RNGWrapper(bits).randrange(stop)
     again = len(bits.ranges) == 4
     return again and value == (top // 8 << 2) + 3 and bits.ranges == [top, 4, top, 4]
 
 
 def _in_small_range():
-    with _drawing(0.0, 0.35, 0.999) as bits:
+    with drawing(0.0, 0.35, 0.999) as bits:
         wrapper = rng.RNGWrapper(bits)
         return [wrapper.randrange(10) for _ in range(3)] == [0, 3, 9] and bits.ranges == [10] * 3
 
 
 def _draws():
     facts = {
-        "AddLaplaceNoise": lambda: _follows_bits(_laplace, _laplace_quantile),
-        "AddGaussianNoise": lambda: _follows_bits(_gaussian, _gaussian_quantile),
+        "AddLaplaceNoise": lambda: _follows_bits(_laplace, laplace_quantile),
+        "AddGaussianNoise": lambda: _follows_bits(_gaussian, gaussian_quantile),
         "integers of a small range": _in_small_range,
         "integers beyond 63 bits": _draws_integers,
         "a quantile without records is uniform": lambda: all(_is_uniform(part) for part in (0.1, 0.6, 0.97)),
@@ -456,7 +410,7 @@ def _draws():
 
 
 def _is_uniform(part):
-    with _drawing(part, 0.5):
+    with drawing(part, 0.5):
         return _near(_quantile(0.5, 1, low=-3.0, high=7.0)(pd.Series([], dtype=float)), -3 + 10 * part)
 
 

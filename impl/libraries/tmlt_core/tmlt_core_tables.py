@@ -1,13 +1,19 @@
-"""Measurements of tables of Tumult Core: aggregations, quantiles, selections of groups, prefix sums.
+"""Measurements of tables of Tumult Core: aggregations, quantiles, selections of groups, prefix sums, bounds.
 
-Nothing here starts Spark: measurements are built, and asked what they cost.
+Nothing here starts Spark: measurements are built, and asked what they cost; those of pandas are run as well.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from fractions import Fraction
+from unittest import mock
 
+import pandas as pd
+from pyspark.sql import DataFrame
+from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+from tmlt.core.domains.pandas_domains import PandasDataFrameDomain, PandasSeriesDomain
 from tmlt.core.domains.spark_domains import (
     SparkDataFrameDomain,
     SparkFloatColumnDescriptor,
@@ -15,13 +21,20 @@ from tmlt.core.domains.spark_domains import (
     SparkStringColumnDescriptor,
 )
 from tmlt.core.measurements import aggregations, noise_mechanisms
+from tmlt.core.measurements.pandas_measurements.dataframe import AggregateByColumn
+from tmlt.core.measurements.pandas_measurements.series import NoisyQuantile
+from tmlt.core.measurements.postprocess import PostProcess
 from tmlt.core.measurements.spark_measurements import GeometricPartitionSelection, SparseVectorPrefixSums
-from tmlt.core.measures import PureDP, RhoZCDP
+from tmlt.core.measures import ApproxDP, PureDP, RhoZCDP
 from tmlt.core.metrics import HammingDistance, SymmetricDifference
+from tmlt.core.random import rng
 from tmlt.core.utils.exact_number import ExactNumber
+from tmlt_core_bits import drawing, laplace_quantile
 from tmlt_core_numbers import exactly, nearest_float, random_fraction
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["tables"]
 
@@ -160,6 +173,148 @@ def _made_selections(random, domain, alpha, distance):
         yield f"its delta, {words}", low * (1 - 1e-9), nearest_float(delta), float(wanted) * (1 + 1e-9)
 
 
+def _bounds(random):
+    """Check that bounds of a column cost what they are made for, and that their search has the noise for it."""
+    loss, distance = random_fraction(random), random.randint(2, 5)
+    for measure, power, stated in ((PureDP(), 1, loss), (RhoZCDP(), 2, loss), (ApproxDP(), 1, (loss, 0))):
+        column = random.choice(["whole", "value"])
+        with mock.patch.object(aggregations, "SparkSession", _session()):
+            built = aggregations.create_bounds_measurement(
+                _table(), SymmetricDifference(), measure, d_out=stated, measure_column=column,
+                threshold=random.uniform(0.5, 0.95), d_in=distance,
+            )  # fmt: skip
+        words = f"create_bounds_measurement of {column}, {measure}, loss {loss} at {distance}"
+        for factor in (1, 3):
+            found = built.privacy_function(factor * distance)
+            epsilon = found[0] if isinstance(measure, ApproxDP) else found
+            yield exactly(f"{words}, at {factor} times that", epsilon, factor**power * loss)
+            if isinstance(measure, ApproxDP):
+                yield exactly(f"{words}, delta", found[1], 0)
+        # a record changes noisy sums and their threshold, against each other: scales of alpha and alpha / 2
+        (alpha,) = _prefix_noise(built)
+        epsilon = math.sqrt(2 * loss) if power == 2 else float(loss)
+        yield (f"{words}, its noise", *near(nearest_float(alpha), 4 * distance / epsilon))
+
+
+def _session():
+    """Return a stand-in for the entry to Spark, whose tables have a schema and no rows."""
+
+    def create(_rows, schema):
+        made = mock.MagicMock(spec=DataFrame, schema=schema, columns=schema.names)
+        made.filter.return_value.first.return_value = None
+        return made
+
+    session = mock.MagicMock()
+    session.builder.getOrCreate.return_value.createDataFrame = create
+    return session
+
+
+def _prefix_noise(measurement):
+    """Return the scales of the prefix sums within a measurement."""
+    if isinstance(measurement, SparseVectorPrefixSums):
+        return [measurement.alpha]
+    inner = [getattr(measurement, name, None) for name in ("measurement", "pure_dp_measurement")]
+    return [alpha for one in inner if one is not None for alpha in _prefix_noise(one)]
+
+
+# --- tables of pandas ----------------------------------------------------------------------------------------------
+
+
+class _Hinted(NoisyQuantile):
+    """A quantile that has no function of its loss, only the relation."""
+
+    def privacy_function(self, d_in):
+        """Raise the exception that asks for a hint."""
+        raise NotImplementedError
+
+    def privacy_relation(self, d_in, d_out):
+        """Return whether the loss is at most this one."""
+        return ExactNumber(d_out) >= super().privacy_function(d_in)
+
+
+def _by_column(losses, measure, *, make=NoisyQuantile, hint=None):
+    """Return a measurement of one quantile of each column; they have different bounds."""
+    domain = PandasSeriesDomain(NumpyFloatDomain())
+    quantiles = {
+        name: make(domain, measure, 0.3, 10.0 * place, 10.0 * place + 9.0, loss)
+        for place, (name, loss) in enumerate(losses.items())
+    }
+    return AggregateByColumn(PandasDataFrameDomain(dict.fromkeys(losses, domain)), quantiles, hint)
+
+
+def _columns(random):
+    """Check that quantiles of columns of the same rows cost the sum of their losses, with a hint as well."""
+    distance, less = random.randint(2, 5), Fraction(99, 100)
+    for measure in (PureDP(), RhoZCDP()):
+        losses = {name: random_fraction(random, 1 + 3 * place, 3 + 3 * place) for place, name in enumerate("uvw")}
+        whole = _by_column(losses, measure)
+        parts = {
+            name: loss * distance if measure == PureDP() else (loss * distance) ** 2 / 8
+            for name, loss in losses.items()
+        }
+        total, words = sum(parts.values()), f"AggregateByColumn, {measure}, {losses} at {distance}"
+        yield exactly(f"{words}, loss", whole.privacy_function(distance), total)
+        hinted = _by_column(losses, measure, make=_Hinted, hint=lambda *_, p=parts: p)
+        for kind, one in (("", whole), ("with a hint, ", hinted)):
+            for part, holds in ((1, 1.0), (less, 0.0)):
+                found = float(one.privacy_relation(distance, part * total))
+                yield f"{words}, {kind}a relation at {part} of it", holds, found, holds
+        for name in parts:
+            short = _by_column(losses, measure, make=_Hinted, hint=lambda *_, p=parts, n=name: {**p, n: less * p[n]})
+            found = float(short.privacy_relation(distance, total))
+            yield f"{words}, a hint that the quantile of {name} exceeds", 0.0, found, 0.0
+        for fault, hint in (("no hint", None), ("a hint without a column", lambda *_, p=parts: {"u": p["u"]})):
+            lacking = _by_column(losses, measure, make=_Hinted, hint=hint)
+            found = float(raises(ValueError, lambda m=lacking, t=total: m.privacy_relation(distance, t)))
+            yield f"{words}, {fault}", 1.0, found, 1.0
+
+
+def _columns_run(random):
+    """Compare the quantiles of columns with those of the columns alone, from the same random bits."""
+    frame = pd.DataFrame({name: [random.uniform(0, 30) for _ in range(5)] for name in "uvw"})
+    whole = _by_column({"u": 1, "v": Fraction(5, 2), "w": Fraction(1, 3)}, PureDP())
+    parts = [random.random() for _ in range(40)]
+    with drawing(*parts):
+        found = whole(frame)
+    with drawing(*parts):
+        alone = {name: one(frame[name]) for name, one in whole.column_to_aggregation.items()}
+    words = f"AggregateByColumn of {frame.to_dict('list')}"
+    yield f"{words}, columns {list(found.columns)}", 1.0, float(list(found.columns) == list("uvw")), 1.0
+    yield f"{words}, rows", 1.0, float(len(found)), 1.0
+    for name, exact in alone.items():
+        yield (f"{words}, {name}", *near(found[name][0], exact))
+    # quantiles of nothing are uniform, each in bounds that begin 10 above those of the column before
+    empty = whole(pd.DataFrame({name: pd.Series([], dtype=float) for name in "uvw"}))
+    places = {round(float(empty[name][0]) - 10 * place, 9) for place, name in enumerate("uvw")}
+    yield "AggregateByColumn of no rows, different places in the bounds", 3.0, float(len(places)), 3.0
+
+
+def _derived(random, base):
+    """Check that a measurement with a name states the loss of what it wraps, and draws what that draws."""
+    scale, distance, value = random_fraction(random, 2), random.randint(2, 5), random.uniform(-9, 9)
+    inner = PostProcess(noise_mechanisms.AddLaplaceNoise(NumpyFloatDomain(), scale), lambda answer: 2 * answer)
+
+    class Derived(base):
+        """Twice a number with Laplace noise."""
+
+        def __init__(self):
+            super().__init__(inner)
+
+    measurement, exact = Derived(), distance / scale
+    words = f"DerivedMeasurement of Laplace noise, scale {scale}, distance {distance}"
+    yield exactly(f"{words}, loss", measurement.privacy_function(distance), exact)
+    for part, holds in ((1, 1.0), (Fraction(99, 100), 0.0)):
+        found = float(measurement.privacy_relation(distance, part * exact))
+        yield f"{words}, a relation at {part} of it", holds, found, holds
+    for name in ("input_domain", "input_metric", "output_measure", "is_interactive"):
+        yield f"{words}, {name}", 1.0, float(getattr(measurement, name) == getattr(inner, name)), 1.0
+    for part in (0.03, 0.7):
+        with drawing(part, 0.5):
+            found = measurement(value)
+        noise = laplace_quantile(float(scale), part)
+        yield (f"{words}, a draw at {part}", *near(found, 2 * (value + noise)))
+
+
 def tables():
     """Yield the cases."""
     yield Relations("aggregations of tables", {"they cost what they are made for": _aggregates})
@@ -168,3 +323,10 @@ def tables():
         "GeometricPartitionSelection, create_partition_selection_measurement, SparseVectorPrefixSums",
         {"losses are those of the noise": _selections},
     )
+    yield Relations("create_bounds_measurement", {"it costs what it is made for": _bounds})
+    rng._core_privacy_prng  # noqa: B018  # older versions have none
+    yield Relations(
+        "AggregateByColumn", {"losses of columns add up": _columns, "columns have their own quantiles": _columns_run}
+    )
+    base = importlib.import_module("tmlt.core.measurements.derived").DerivedMeasurement  # nor that
+    yield Relations("DerivedMeasurement", {"it is what it wraps": lambda random: _derived(random, base)})
