@@ -8,6 +8,7 @@ from __future__ import annotations
 from jax_privacy.clipping import clip_pytree
 from jax_privacy_auditors import audit_refusals, audit_relations, auditors
 from jax_privacy_batches import batch_refusals, batch_relations
+from jax_privacy_calibrations import calibration_refusals, calibration_relations
 from jax_privacy_clipping import clipping_relations
 from jax_privacy_matrices import matrix_relations
 from jax_privacy_streams import stream_relations
@@ -37,6 +38,8 @@ def cases():
             training_answers,
             training_relations,
             training_refusals,
+            calibration_relations,
+            calibration_refusals,
             clipping_relations,
             matrix_relations,
             stream_relations,

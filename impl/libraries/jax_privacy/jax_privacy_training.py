@@ -22,7 +22,7 @@ _CONVOLUTION = 1e-14
 _SINGLE = 1e-6
 """Relative: the rates of batches that grow are float32."""
 
-_ORDERS = tuple(range(2, 65))
+ORDERS = tuple(range(2, 65))
 """Whole orders, whose divergences are finite sums: other orders take many times as long."""
 
 _RECORDS = 10**6
@@ -37,7 +37,8 @@ def _config(name):
     return accounting.PldAccountantConfig(value_discretization_interval=_INTERVAL)
 
 
-def _params(sigma, batch, delta, *, records, **more):
+def dp_params(sigma, batch, delta, *, records, **more):
+    """Return the parameters of training."""
     return accounting.DpParams(noise_multipliers=sigma, num_samples=records, delta=delta, batch_size=batch, **more)
 
 
@@ -45,7 +46,7 @@ def _epsilon(name, sigma, count, delta, rate=1.0):
     """Return the epsilon of training; the batch size is rounded up, which costs no less than was asked for."""
     accountant = accounting.DpsgdTrainingAccountant(_config(name))
     batch = math.ceil(rate * _RECORDS)
-    return float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=_RECORDS)))
+    return float(accountant.compute_epsilon(count, dp_params(sigma, batch, delta, records=_RECORDS)))
 
 
 def training_answers():
@@ -75,7 +76,7 @@ def _noise(name, epsilon, delta, count, batch, records):
         num_samples=records,
         target_delta=delta,
     )
-    return sigma, float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=records)))
+    return sigma, float(accountant.compute_epsilon(count, dp_params(sigma, batch, delta, records=records)))
 
 
 def _calibrated(random):
@@ -93,7 +94,7 @@ def _calibrated(random):
     sigma = sigma / 1.37 if batch < records else sigma
 
     def ask(updates):
-        return float(accountant.compute_epsilon(updates, _params(sigma, batch, delta, records=records)))
+        return float(accountant.compute_epsilon(updates, dp_params(sigma, batch, delta, records=records)))
 
     target = max(epsilon, 1.05 * ask(1))
     updates = accounting.calibrate_num_updates(
@@ -115,7 +116,7 @@ def _schedules(random):
     changed, count = random.randint(1, 4), random.randint(5, 9)
     accountant = accounting.DpsgdTrainingAccountant(_config("PLD"))
     found = accountant.compute_epsilon(
-        count, _params([(0, first), (changed, second)], records, delta, records=records)
+        count, dp_params([(0, first), (changed, second)], records, delta, records=records)
     )
     sigma = (changed / first**2 + (count - changed) / second**2) ** -0.5
     exact = gaussian_epsilon(sigma, delta)
@@ -123,9 +124,9 @@ def _schedules(random):
     yield words, exact * (1 - 1e-9), float(found), exact * 1.02 + 2 * _INTERVAL * count
     yield (
         f"{words}, no updates",
-        *near(float(accountant.compute_epsilon(0, _params(first, records, delta, records=records))), 0.0),
+        *near(float(accountant.compute_epsilon(0, dp_params(first, records, delta, records=records))), 0.0),
     )
-    unbounded = _params(first, records, delta, records=records, is_finite_guarantee=False)
+    unbounded = dp_params(first, records, delta, records=records, is_finite_guarantee=False)
     yield f"{words}, no guarantee", math.inf, float(accountant.compute_epsilon(count, unbounded)), math.inf
 
 
@@ -140,7 +141,7 @@ def _batch_schedules(random):
     noises, batch = (random.uniform(1.2, 2), random.uniform(3, 5)), random.randint(10, 20)
     changed, (early, late) = random.randrange(2, 9, 2), sorted(random.sample(range(1, 9, 2), 2))
     one, other = random.sample(range(2, 6), 2)
-    accountant = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=_ORDERS))
+    accountant = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=ORDERS))
 
     def parts(last):
         noise = [noises[update >= changed] for update in range(count)]
@@ -148,7 +149,7 @@ def _batch_schedules(random):
         return _composed(Counter(zip(noise, factors, strict=True)), batch / records, delta)
 
     for schedule, lasts in (({early: one}, (one,)), ({early: one, late: other}, (other, one * other))):
-        params = _params(
+        params = dp_params(
             [(0, noises[0]), (changed, noises[1])], batch, delta, records=records, batch_size_scale_schedule=schedule
         )
         found = float(accountant.compute_epsilon(count, params))
@@ -158,7 +159,7 @@ def _batch_schedules(random):
 
 def _composed(counts, rate, delta):
     """Return the epsilon of Gaussian noise on Poisson samples: how often there is a sigma and a factor on the rate."""
-    accountant = dp_accounting.rdp.RdpAccountant(_ORDERS)
+    accountant = dp_accounting.rdp.RdpAccountant(ORDERS)
     for (sigma, factor), count in counts.items():
         gaussian = dp_accounting.GaussianDpEvent(sigma)
         accountant.compose(dp_accounting.PoissonSampledDpEvent(rate * factor, gaussian), count)
@@ -173,13 +174,13 @@ def _sampling_methods(random):
     users = accounting.DpsgdTrainingUserLevelAccountant(pld)
     single = accounting.SingleReleaseTrainingAccountant(pld)
     examples, cycle = random.randint(2, 3), 3
-    fixed = _params(sigma, records, delta, records=records, sampling_method=_FIXED)
-    of_users = _params(sigma, records, delta, records=records, examples_per_user=examples)
-    of_fixed_users = _params(
+    fixed = dp_params(sigma, records, delta, records=records, sampling_method=_FIXED)
+    of_users = dp_params(sigma, records, delta, records=records, examples_per_user=examples)
+    of_fixed_users = dp_params(
         sigma, records, delta, records=records, examples_per_user=examples, sampling_method=_FIXED
     )
-    in_cycles = _params(sigma, records // cycle, delta, records=records, cycle_length=cycle)
-    alone = _params(sigma, records, delta, records=records)
+    in_cycles = dp_params(sigma, records // cycle, delta, records=records, cycle_length=cycle)
+    alone = dp_params(sigma, records, delta, records=records)
     for name, found, multiplier, times in (
         ("a fixed batch", training.compute_epsilon(count, fixed), 2, count),
         ("users", users.compute_epsilon(count, of_users), examples, count),
@@ -194,9 +195,9 @@ def _sampling_methods(random):
 
 def _cached(random):
     """Check that a cached number is that of as many updates, or of more: of those to the next of even points."""
-    training = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=_ORDERS))
+    training = accounting.DpsgdTrainingAccountant(accounting.RdpAccountantConfig(orders=ORDERS))
     most, points, delta = random.randint(20, 90), random.randint(3, 9), 10 ** random.uniform(-8, -3)
-    params = _params(random.uniform(1.5, 4), 70, delta, records=300)
+    params = dp_params(random.uniform(1.5, 4), 70, delta, records=300)
     cached = accounting.CachedExperimentAccountant(training, most, points)
     exact = functools.cache(lambda count: float(training.compute_epsilon(count, params)))
     for count in (0, 1, random.randint(2, most - 1), most):
@@ -210,18 +211,6 @@ def _cached(random):
         yield (f"{words}, computed", *near(float(cached.compute_epsilon(count, params)), exact(count)))
 
 
-def _events(random):
-    """Check that the events say what they are made of."""
-    sigma, rate, count, bands = random.uniform(1, 5), random.uniform(0.01, 0.9), random.randint(1, 30), 4
-    plain = events.dpsgd_event(sigma, count, sampling_prob=rate)
-    gaussian = dp_accounting.GaussianDpEvent(sigma)
-    expected = dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(rate, gaussian), count)
-    yield f"dpsgd_event({sigma!r}, {count}, {rate!r})", 1.0, float(plain == expected), 1.0
-    banded = events.amplified_bandmf_event(sigma, count, num_bands=bands, sampling_prob=rate)
-    rounds = events.dpsgd_event(sigma, math.ceil(count / bands), sampling_prob=rate)
-    yield f"amplified_bandmf_event({sigma!r}, {count}, {rate!r})", 1.0, float(banded == rounds), 1.0
-
-
 def training_relations():
     """Yield relations of the accountants."""
     yield Relations(
@@ -232,7 +221,6 @@ def training_relations():
             "batches that grow cost what their parts cost": _batch_schedules,
             "full batches are Gaussian": _sampling_methods,
             "a cache never understates": _cached,
-            "events are those of the training": _events,
         },
         seconds=120.0,
     )
@@ -244,7 +232,7 @@ def training_refusals():
     users = accounting.DpsgdTrainingUserLevelAccountant(_config("RDP"))
 
     def ask(accountant=training, sigma=2.0, batch=10, delta=1e-5, count=3, **more):
-        return lambda: float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=100, **more)))
+        return lambda: float(accountant.compute_epsilon(count, dp_params(sigma, batch, delta, records=100, **more)))
 
     nan = math.nan
     yield Nonsense(
