@@ -10,7 +10,10 @@ from jax_privacy_auditors import audit_refusals, audit_relations, auditors
 from jax_privacy_batches import batch_refusals, batch_relations
 from jax_privacy_calibrations import calibration_refusals, calibration_relations
 from jax_privacy_clipping import clipping_relations
+from jax_privacy_losses import loss_refusals, loss_relations
 from jax_privacy_matrices import matrix_relations
+from jax_privacy_monte_carlo import monte_carlo_refusals, monte_carlo_relations
+from jax_privacy_plans import plan_refusals, plan_relations
 from jax_privacy_streams import stream_relations
 from jax_privacy_training import training_answers, training_refusals, training_relations
 
@@ -45,6 +48,12 @@ def cases():
             stream_relations,
             batch_relations,
             batch_refusals,
+            plan_relations,
+            plan_refusals,
+            monte_carlo_relations,
+            monte_carlo_refusals,
+            loss_relations,
+            loss_refusals,
             _refusals,
         )
     )

@@ -21,14 +21,14 @@ from scipy import special, stats
 from dpassay.adapter import Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
-_LIMIT = 40.0
+LIMIT = 40.0
 """An exponent of Chernoff: a count is beyond it with probability below 1e-17, and a relation has below 1e5 counts."""
 
 _RUNS = 250
 """Runs with few records, in which the rounds of each record and the sizes of batches are counted."""
 
 
-def _exponent(counts, trials, probability):
+def exponent(counts, trials, probability):
     """Return the largest exponent of the bounds of Chernoff on the probability of counts as far from their means."""
     if not trials:
         return 0.0
@@ -119,12 +119,12 @@ def _guarantees(rounds, batches, records, words):
     for place, size in enumerate(sizes):
         # a batch that is full says no more than that as many records were taken
         low = size == rounds.most and size <= rounds.trials * rounds.shares[place]
-        far = 0.0 if low else _exponent(size, rounds.trials, rounds.shares[place])
-        yield f"{words}, size of batch {place}", 0.0, far, _LIMIT
+        far = 0.0 if low else exponent(size, rounds.trials, rounds.shares[place])
+        yield f"{words}, size of batch {place}", 0.0, far, LIMIT
         if not rounds.truncated:
             free = rounds.free(seen, place)
-            far = _exponent((free & seen[place]).sum(), free.sum(), rounds.rate)
-            yield f"{words}, share of free records in batch {place}", 0.0, far, _LIMIT
+            far = exponent((free & seen[place]).sum(), free.sum(), rounds.rate)
+            yield f"{words}, share of free records in batch {place}", 0.0, far, LIMIT
 
 
 def _apart(random):
@@ -155,10 +155,10 @@ def _frequencies(random):
         for place in range(seen.shape[1]):
             sizes = rounds.sizes(place)
             share = float(np.sum(1 - sizes)) / records
-            far = _exponent(seen[:, place].sum(axis=0), _RUNS, share)
-            yield f"{words}, runs with each record in batch {place}", 0.0, far, _LIMIT
+            far = exponent(seen[:, place].sum(axis=0), _RUNS, share)
+            yield f"{words}, runs with each record in batch {place}", 0.0, far, LIMIT
             found = (seen[:, place].sum(axis=1)[:, None] <= np.arange(len(sizes))).sum(axis=0)
-            yield f"{words}, runs with each size of batch {place}", 0.0, _exponent(found, _RUNS, sizes), _LIMIT
+            yield f"{words}, runs with each size of batch {place}", 0.0, exponent(found, _RUNS, sizes), LIMIT
 
 
 def _fixed(random):
@@ -173,13 +173,13 @@ def _fixed(random):
         yield f"{words}, highest record", 0, float(batches.max()), records - 1
         counts = np.array([(batches == record).sum() for record in range(records)])
         # without replacement an entry is as spread as in independent draws, or less
-        yield f"{words}, entries of each record", 0.0, _exponent(counts, count * size, 1 / records), _LIMIT
+        yield f"{words}, entries of each record", 0.0, exponent(counts, count * size, 1 / records), LIMIT
         same = sum(len(set(batch)) == size for batch in batches.tolist())
         distinct = math.perm(records, size) / records**size if replace else 1.0
-        yield f"{words}, batches without repetition", 0.0, _exponent(same, count, distinct), _LIMIT
+        yield f"{words}, batches without repetition", 0.0, exponent(same, count, distinct), LIMIT
         again = (batches[1:, :1] == batches[:-1]).any(axis=1).sum()
         twice = 1 - (1 - 1 / records) ** size if replace else size / records
-        yield f"{words}, first records of the batch before", 0.0, _exponent(again, count - 1, twice), _LIMIT
+        yield f"{words}, first records of the batch before", 0.0, exponent(again, count - 1, twice), LIMIT
 
 
 def _users(random):

@@ -20,13 +20,13 @@ _DOUBLE = 1e-9
 _ROUNDS = 7
 
 
-def _lower(coefficients, n):
+def lower_triangular(coefficients, n):
     """Return the Toeplitz matrix whose first column begins with the coefficients."""
     padded = [*coefficients, *[0.0] * n][:n]
     return np.array([[padded[row - column] if row >= column else 0.0 for column in range(n)] for row in range(n)])
 
 
-def _materialised(stream, n):
+def materialised(stream, n):
     """Return the product with the identity, one row after the other: `materialize` compiles itself each time."""
     rows, out = jnp.eye(n), []
     state = stream.init_multiply(rows[0])
@@ -61,9 +61,9 @@ def _toeplitz_inverses(random):
             coefficients, rounds = _coefficients(random, bands), size or _ROUNDS
             # where columns are normalised, a norm of 1 is required
             coefficients *= random.uniform(0.5, 2) if size is None else 1.0
-            strategy = _lower(coefficients, rounds)
+            strategy = lower_triangular(coefficients, rounds)
             stream = toeplitz.inverse_as_streaming_matrix(jnp.asarray(coefficients), size)
-            found = np.linalg.inv(_materialised(stream, rounds))
+            found = np.linalg.inv(materialised(stream, rounds))
             words = f"{coefficients.tolist()!r}, column_normalize_for_n={size}"
             yield from _compared(words, found, strategy if size is None else strategy / _norms(strategy))
 
@@ -85,7 +85,7 @@ def _banded_inverses(random):
         words = f"ColumnNormalizedBanded, {name}, {values.tolist()!r}"
         expected = matrix / _norms(matrix)
         yield from _compared(f"{words}, materialize", np.asarray(strategy.materialize(), np.float64), expected)
-        found = np.linalg.inv(_materialised(strategy.inverse_as_streaming_matrix(), n))
+        found = np.linalg.inv(materialised(strategy.inverse_as_streaming_matrix(), n))
         yield from _compared(f"{words}, inverse", found, expected)
         apart, most, rounds = random.randint(bands, n), random.choice([None, 1, 2]), random.randint(bands, n)
         exact = largest_norm(expected[:, :rounds], participations(rounds, apart, most)) ** 2
@@ -93,7 +93,7 @@ def _banded_inverses(random):
         yield (f"{words}, {apart} apart, at most {most}, n={rounds}", *near(float(squared), exact, _ROUNDING))
     # entries below the last row take no part in the matrix, but may make the noise larger
     stream = banded.ColumnNormalizedBanded(params=jnp.asarray(table)).inverse_as_streaming_matrix()
-    norm = float(_norms(np.linalg.inv(_materialised(stream, n))).max())
+    norm = float(_norms(np.linalg.inv(materialised(stream, n))).max())
     yield f"entries below the last row, {table.tolist()!r}, largest norm of a column", 0.0, norm, 1 + _ROUNDING
 
 
@@ -103,14 +103,14 @@ def _buffered(random):
     decays = np.array([random.uniform(0.3 * place + 0.05, 0.3 * place + 0.3) for place in range(count)])
     scales = np.array([random.uniform(0.1, 0.5) for _ in range(count)])
     words = f"BufferedToeplitz, decays {decays.tolist()!r}, scales {scales.tolist()!r}"
-    expected = _lower([1.0, *((decays**power @ scales) for power in range(n - 1))], n)
+    expected = lower_triangular([1.0, *((decays**power @ scales) for power in range(n - 1))], n)
     with jax.enable_x64():
         strategy = buffered_toeplitz.BufferedToeplitz.build(decays, scales)
         for name, found in (
             ("materialize", np.asarray(strategy.materialize(n))),
-            ("as_streaming_matrix", _materialised(strategy.as_streaming_matrix(), n)),
+            ("as_streaming_matrix", materialised(strategy.as_streaming_matrix(), n)),
             ("inverse", np.linalg.inv(np.asarray(strategy.inverse().materialize(n)))),
-            ("inverse_as_streaming_matrix", np.linalg.inv(_materialised(strategy.inverse_as_streaming_matrix(), n))),
+            ("inverse_as_streaming_matrix", np.linalg.inv(materialised(strategy.inverse_as_streaming_matrix(), n))),
         ):
             yield from _compared(f"{words}, {name}", found, expected, _DOUBLE)
         squared = float(buffered_toeplitz.sensitivity_squared(strategy, n))
@@ -130,13 +130,13 @@ def _parts(random):
     momentum, rates = random.uniform(0.2, 0.9), np.array([random.uniform(0.3, 3) for _ in range(n)])
     ones, sums = np.tri(n), streaming_matrix.prefix_sum()
     steps = streaming_matrix.momentum_sgd_matrix(momentum, jnp.asarray(rates))
-    descent = ones @ np.diag(rates) @ _lower([momentum**power for power in range(n)], n)
+    descent = ones @ np.diag(rates) @ lower_triangular([momentum**power for power in range(n)], n)
     scaled = streaming_matrix.scale_rows_and_columns(sums, jnp.asarray(rows), jnp.asarray(columns))
     words = f"rows {rows.tolist()!r}, columns {columns.tolist()!r}, momentum {momentum!r}, rates {rates.tolist()!r}"
-    yield from _compared(f"scale_rows_and_columns, {words}", _materialised(scaled, n), rows[:, None] * ones * columns)
+    yield from _compared(f"scale_rows_and_columns, {words}", materialised(scaled, n), rows[:, None] * ones * columns)
     yield from _compared(f"materialize, {words}", np.asarray(scaled.materialize(n)), rows[:, None] * ones * columns)
-    yield from _compared(f"momentum_sgd_matrix, {words}", _materialised(steps, n), descent, n * n * _ROUNDING)
-    product = _materialised(steps @ scaled, n)
+    yield from _compared(f"momentum_sgd_matrix, {words}", materialised(steps, n), descent, n * n * _ROUNDING)
+    product = materialised(steps @ scaled, n)
     yield from _compared(f"product, {words}", product, descent @ (rows[:, None] * ones * columns), n**4 * _ROUNDING)
     squares = np.asarray(scaled.row_norms_squared(n), np.float64)
     error = np.abs(squares / ((rows[:, None] * ones * columns) ** 2).sum(axis=1) - 1).max()
