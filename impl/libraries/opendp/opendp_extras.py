@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Row = tuple[str, float, float, float]
 
-__all__ = ["extra_cases"]
+__all__ = ["arrays", "extra_cases"]
 
 _SLACK = 1e-9
 """Relative: norms of float64 numbers are computed here and there in float64."""
@@ -28,7 +28,8 @@ def _idealised() -> None:
     dp.enable_features("idealized-numerics")
 
 
-def _arrays(columns: int, *, size: int | None = None, norm: float | None = None) -> tuple[Any, Any]:
+def arrays(columns: int, *, size: int | None = None, norm: float | None = None) -> tuple[Any, Any]:
+    """Return the space of arrays without NaN, and with a norm about zero where one is given."""
     more = {} if norm is None else {"norm": norm, "p": 2, "origin": np.zeros(columns)}
     return dp.numpy.array2_domain(num_columns=columns, size=size, T=float, nan=False, **more), dp.symmetric_distance()
 
@@ -46,18 +47,24 @@ def _clamps(random: Any) -> Iterator[Row]:
     """Check that rows are within the norm about the origin, and that rows within it stay as they are."""
     from opendp.extras.numpy import make_np_clamp
 
-    norm, p, rows, columns = random.uniform(0.3, 6), random.choice([1, 2]), random.randint(1, 6), random.randint(2, 4)
-    origin = np.array([random.uniform(-9, 9) for _ in range(columns)])
-    clamp = make_np_clamp(*_arrays(columns), norm, p, origin)
-    words = f"norm {norm!r}, p={p}, origin {origin.tolist()!r}"
-    data = _table(random, rows, columns, 12.0)
-    found = clamp(data)
-    lengths = np.linalg.norm(found - origin, ord=p, axis=1)
-    yield f"{words}, {data.tolist()!r}", 0.0, float(lengths.max()), norm * (1 + _SLACK) + 1e-12
-    inside = origin + _table(random, rows, columns, norm / columns / 3)
-    moved = float(np.abs(clamp(inside) - inside).max())
-    yield f"{words}, within the norm", 0.0, moved, 1e-12 * (1 + abs(float(np.abs(inside).max())))
-    yield f"{words}, map", 3.0, float(clamp.map(3)), 3.0
+    norm, rows, columns = random.uniform(0.3, 6), random.randint(1, 6), random.randint(2, 4)
+    far = np.array([random.uniform(-9, 9) for _ in range(columns)])
+    for p, origin in ((1, far), (2, far), (1, None), (2, None)):
+        clamp, centre = make_np_clamp(*arrays(columns), norm, p, origin), 0.0 if origin is None else origin
+        words = f"norm {norm!r}, p={p}, origin {None if origin is None else origin.tolist()!r}"
+        data = centre + _table(random, rows, columns, 12.0)
+        data[0] = centre + 12.0  # as far along each axis, where the norms differ most
+        found = clamp(data)
+        lengths = np.linalg.norm(found - centre, ord=p, axis=1)
+        yield f"{words}, {data.tolist()!r}", norm * (1 - _SLACK), float(lengths[0]), norm * (1 + _SLACK) + 1e-12
+        yield f"{words}, {data.tolist()!r}, any row", 0.0, float(lengths.max()), norm * (1 + _SLACK) + 1e-12
+        inside = centre + _table(random, rows, columns, norm / columns / 3)
+        moved = float(np.abs(clamp(inside) - inside).max())
+        yield f"{words}, within the norm", 0.0, moved, 1e-12 * (1 + abs(float(np.abs(inside).max())))
+        yield f"{words}, map", 3.0, float(clamp.map(3)), 3.0
+        promised = clamp.output_domain.descriptor
+        same = (promised.norm, promised.p, promised.nan) == (norm, p, False) and np.all(promised.origin == centre)
+        yield f"{words}, promised domain", 1.0, float(same), 1.0
 
 
 def _moves(random: Any) -> Iterator[Row]:
@@ -75,14 +82,14 @@ def _moves(random: Any) -> Iterator[Row]:
     for p in (1, 2):
         for size in (None, rows):
             origin = np.array([random.uniform(-4, 4) for _ in range(columns)])
-            clamp = make_np_clamp(*_arrays(columns, size=size), norm, p, origin)
+            clamp = make_np_clamp(*arrays(columns, size=size), norm, p, origin)
             chain = clamp >> make_np_sum(clamp.output_domain, clamp.output_metric)
             pairs = [(left, right, 2)] if size else [(left, right, 2), (left, left[1:], 1)]
             for one, other, d_in in pairs:
                 found = np.linalg.norm(np.array(chain(one)) - np.array(chain(other)), ord=p)
                 stated = float(chain.map(d_in))
                 yield f"sum, p={p}, {size=}, d_in={d_in}, {words}", 0.0, float(found), stated * (1 + _SLACK) + 1e-9
-    clamp = make_np_clamp(*_arrays(columns, size=rows), norm, 2)
+    clamp = make_np_clamp(*arrays(columns, size=rows), norm, 2)
     products = clamp >> make_np_sscp(clamp.output_domain, clamp.output_metric)
     values = products >> make_eigenvalues(products.output_domain, products.output_metric)
     found = np.abs(np.array(values(left)) - np.array(values(right))).sum()
@@ -98,11 +105,11 @@ def _component_budgets(random: Any) -> Iterator[Row]:
     columns, rows = random.randint(3, 5), random.randint(9, 30)
     epsilon, norm = random.uniform(0.5, 6), random.uniform(0.5, 4)
     words = f"{columns} columns, {rows} rows, epsilon {epsilon!r}"
-    whole = make_private_pca(*_arrays(columns, size=rows), epsilon, norm=norm)
+    whole = make_private_pca(*arrays(columns, size=rows), epsilon, norm=norm)
     yield f"make_private_pca, {words}", epsilon * (1 - 1e-6), float(whole.map(2)), epsilon * (1 + _SLACK)
     parts = PCAEpsilons(eigvals=epsilon / 5, eigvecs=[epsilon / 2, epsilon / 9], mean=epsilon / 7)
     total = epsilon * (1 / 5 + 1 / 2 + 1 / 9 + 1 / 7)
-    stated = float(make_private_pca(*_arrays(columns, size=rows), parts, norm=norm).map(2))
+    stated = float(make_private_pca(*arrays(columns, size=rows), parts, norm=norm).map(2))
     yield f"PCAEpsilons, {words}", total * (1 - 1e-6), stated, total * (1 + 1e-6)
 
 
@@ -124,7 +131,7 @@ def mean(norm: float, size: int, numerator: int, denominator: int) -> Mechanism:
 
     _idealised()
     scale = numerator / denominator
-    measurement = make_private_np_mean(*_arrays(1, size=size), scale, norm=norm, p=1)
+    measurement = make_private_np_mean(*arrays(1, size=size), scale, norm=norm, p=1)
     return measurement_case(
         f"make_private_np_mean({norm=}, {size=}, {scale=})",
         measurement,
@@ -159,7 +166,7 @@ def _directions(columns: int, size: int, norm: float, epsilon: float) -> Any:
 
     _idealised()
     epsilons = PCAEpsilons(eigvals=1e-3, eigvecs=[epsilon], mean=None)
-    return make_private_pca(*_arrays(columns, size=size, norm=norm), epsilons, num_components=1)
+    return make_private_pca(*arrays(columns, size=size, norm=norm), epsilons, num_components=1)
 
 
 _ARCS = 8

@@ -1,0 +1,209 @@
+"""Units of privacy: every combination of distance, identifier and order has the metric that it names, or is refused.
+
+The scale of a query follows from its unit: a change is one record less and one more, and a user may own several.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import opendp.prelude as dp
+import polars as pl
+from opendp_building import Collector, vector
+
+from dpassay.adapter import Nonsense, Relations
+from dpassay.impl.libraries.references import near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Row = tuple[str, float, float, float]
+
+__all__ = ["measured", "unit_cases"]
+
+_USER = "user"
+
+
+def _bounds(random: Any) -> list[Any]:
+    return [dp.polars.Bound(by=[], per_group=random.randint(2, 9)), dp.polars.Bound(by=["group"], num_groups=3)]
+
+
+def _named(unit: str, *, identified: bool, ordered: bool) -> Any:
+    """Return the metric of records: its name says what counts as a step, and whether order or a user does."""
+    if identified:
+        return (dp.symmetric_id_distance if unit == "contributions" else dp.change_one_id_distance)(_USER)
+    named = {
+        ("contributions", False): dp.symmetric_distance,
+        ("contributions", True): dp.insert_delete_distance,
+        ("changes", False): dp.change_one_distance,
+        ("changes", True): dp.hamming_distance,
+    }
+    return named[unit, ordered]()
+
+
+def _records(random: Any) -> Iterator[Row]:
+    """Check units of records with and without an identifier, an order and bounds."""
+    number, bounds = random.randint(2, 9), _bounds(random)
+    for unit, identified, ordered, listed in itertools.product(
+        ("contributions", "changes"), (False, True), (False, True), (False, True)
+    ):
+        if (identified and ordered) or (listed and unit == "changes"):
+            continue
+        amount = bounds if listed else number
+        given = {unit: amount, "ordered": ordered, **({"identifier": _USER} if identified else {})}
+        metric, found = dp.unit_of(**given)
+        exact = _named(unit, identified=identified, ordered=ordered)
+        if listed:
+            exact = dp.frame_distance(exact)
+        yield f"unit_of({given!r}): metric {metric}", 1.0, float(metric == exact), 1.0
+        others = [
+            other
+            for each in itertools.product(("contributions", "changes"), (False, True), (False, True))
+            if (other := _named(each[0], identified=each[1], ordered=each[2] and not each[1])) != exact
+        ]
+        yield f"unit_of({given!r}): no other metric", 1.0, float(all(metric != other for other in others)), 1.0
+        yield f"unit_of({given!r}): distance", 1.0, float(found is amount or found == amount), 1.0
+        if identified:
+            inner = metric.inner_metric if listed else metric
+            same = str(inner.identifier.meta.output_name()) == _USER
+            yield f"unit_of({given!r}): identifier", 1.0, float(same), 1.0
+
+
+def _aggregates(random: Any) -> Iterator[Row]:
+    """Check units of aggregates, of which each has a type."""
+    for kind, amount in ((int, random.randint(2, 9)), (float, random.uniform(0.3, 5))):
+        for name, make in (("absolute", dp.absolute_distance), ("l1", dp.l1_distance), ("l2", dp.l2_distance)):
+            for given in ({name: amount}, {name: amount, "U": kind}):
+                same = dp.unit_of(**given) == (make(T=kind), amount)
+                yield f"unit_of({given!r})", 1.0, float(same), 1.0
+        other = float if kind is int else int
+        typed = dp.unit_of(l1=amount, U=other)[0] == dp.l1_distance(T=other)
+        yield f"unit_of(l1={amount!r}, U={other.__name__})", 1.0, float(typed), 1.0
+    yield "unit_of(local=True)", 1.0, float(dp.unit_of(local=True) == (dp.discrete_distance(), 1)), 1.0
+    epsilon, delta = random.uniform(0.3, 3), 10 ** random.uniform(-9, -3)
+    pure, concentrated = dp.max_divergence(), dp.zero_concentrated_divergence()
+    for loss, exact in (
+        ({"epsilon": epsilon}, (pure, epsilon)),
+        ({"rho": epsilon}, (concentrated, epsilon)),
+        ({"epsilon": epsilon, "delta": delta}, (dp.approximate(pure), (epsilon, delta))),
+        ({"rho": epsilon, "delta": delta}, (dp.approximate(concentrated), (epsilon, delta))),
+        ({"epsilon": epsilon, "delta": 0.0}, (dp.approximate(pure), (epsilon, 0.0))),
+    ):
+        yield f"loss_of({loss!r})", 1.0, float(dp.loss_of(**loss) == exact), 1.0
+
+
+def _scales(random: Any) -> Iterator[Row]:
+    """Compare the scale of a count with its unit: k changes move it by 0 or by k, of a known size or not."""
+    number, epsilon, size = random.randint(2, 5), random.uniform(0.3, 2), random.randint(6, 9)
+    data = [random.uniform(-5, 5) for _ in range(size)]
+    bounds = (-3.0, 5.0)
+    for name, unit, domain, moved in (
+        ("contributions", {"contributions": number}, vector(float, None, bounds), number),
+        ("contributions, ordered", {"contributions": number, "ordered": True}, vector(float, None, bounds), number),
+        ("changes", {"changes": number}, vector(float, size, bounds), number),
+        ("changes, ordered", {"changes": number, "ordered": True}, vector(float, size, bounds), number),
+    ):
+        context = dp.Context.compositor(
+            data=[min(max(value, -3.0), 5.0) for value in data],
+            privacy_unit=dp.unit_of(**unit),
+            privacy_loss=dp.loss_of(epsilon=epsilon),
+            split_evenly_over=1,
+            domain=domain,
+        )
+        query = context.query()
+        if "ordered" in unit:
+            query = query.unordered()
+        if "changes" in unit:  # to a metric of records added and removed: two steps a change
+            query = query.metric_unbounded()
+            measurement = query.sum().laplace().resolve()
+            exact = moved * (bounds[1] - bounds[0])
+        else:
+            measurement = query.count().laplace().resolve()
+            exact = moved
+        words = f"{name}, {number}, epsilon {epsilon!r}"
+        yield f"{words}: scale", exact * (1 - 1e-9), measurement.param * epsilon, exact * (1 + 1e-6)
+        yield (f"{words}: loss", *near(measurement.map(number), exact / measurement.param, 1e-6))
+
+
+_ROWS = {"user": [1, 1, 2, 3, 3, 3], "group": ["a", "b", "a", "a", "b", "b"], "value": [1, 2, 3, 4, 5, 6]}
+
+
+def measured(query: Any, scale: float) -> Any:
+    """Return the measurement of a query of frames with a scale, for which nothing is searched.
+
+    The noise of a length has this scale, and that of a sum its multiple by the largest value.
+    """
+    plan, inner = (object.__getattribute__(query, name) for name in ("polars_plan", "_query"))
+    return dp.m.make_private_lazyframe(*inner._chain, inner._output_measure, plan, global_scale=scale)
+
+
+def _frames(random: Any) -> Iterator[Row]:
+    """Compare losses of lengths and sums with the records that a unit adds and removes: two for each change.
+
+    A changed record does not change how many there are.
+    """
+    number, limit, scale = random.randint(2, 5), random.randint(2, 6), random.uniform(0.5, 4)
+    length, total = dp.len(signed=True), pl.col("value").dp.sum((-2, 7))
+    for name, unit, moved in (
+        ("contributions", {"contributions": number}, number),
+        ("changes", {"changes": number}, 2 * number),
+        ("users", {"contributions": number, "identifier": _USER}, number * limit),
+        ("changed users", {"changes": number, "identifier": _USER}, 2 * number * limit),
+    ):
+        context = dp.Context.compositor(
+            data=pl.LazyFrame(_ROWS),
+            privacy_unit=dp.unit_of(**unit),
+            privacy_loss=dp.loss_of(epsilon=1.0),
+            split_evenly_over=1,
+            margins=[dp.polars.Margin(by=["group"], max_length=9, max_groups=5, invariant="keys")],
+        )
+        query = context.query()
+        if "identifier" in unit:
+            query = query.truncate_per_group(limit)
+        words = f"{name}, {number}, {limit} records of a user, scale {scale!r}"
+        queries = {"len": query.select(length)}
+        if "identifier" not in unit:  # a truncation leaves no public keys
+            grouped = query.group_by("group")
+            queries |= {"len by group": grouped.agg(length), "sum by group": grouped.agg(total)}
+        for told, asked in queries.items():
+            exact = 0.0 if (name, told) == ("changes", "len") else moved / scale
+            yield (f"{told}, {words}", *near(measured(asked, scale).map(number), exact))
+
+
+def _invalid() -> Nonsense:
+    """Return the attempts: combinations that name no unit."""
+    of = dp.unit_of
+    amounts = {"contributions": 2, "changes": 2, "absolute": 2.0, "l1": 2.0, "l2": 2.0, "local": True}
+    attempts: dict[str, Callable[[], Any]] = {"nothing": of}
+    for one, other in itertools.combinations(amounts, 2):
+        attempts[f"{one} and {other}"] = lambda one=one, other=other: of(**{one: amounts[one], other: amounts[other]})
+    for name in ("absolute", "l1", "l2"):
+        attempts[f"{name}, ordered"] = lambda name=name: of(**{name: 2.0}, ordered=True)
+    for name in ("contributions", "changes"):
+        attempts[f"{name} of a user, ordered"] = lambda name=name: of(**{name: 2}, identifier=_USER, ordered=True)
+    attempts |= {
+        "local, ordered": lambda: of(local=True, ordered=True),
+        "local, of a user": lambda: of(local=True, identifier=_USER),
+        "local, with a type": lambda: of(local=True, U=int),
+        "an identifier alone": lambda: of(identifier=_USER),
+        "an order alone": lambda: of(ordered=True),
+        "a loss of epsilon and rho": lambda: dp.loss_of(epsilon=1.0, rho=1.0),
+        "a loss of nothing": dp.loss_of,
+    }
+    return Nonsense("unit_of, refusals", attempts)
+
+
+def unit_cases(collect: Collector) -> None:
+    """Add the relations of units, and the combinations that must be refused."""
+    collect.add(
+        Relations,
+        "unit_of, loss_of, every combination",
+        {
+            "units of records have the metric that they name": _records,
+            "units of aggregates have the metric that they name": _aggregates,
+            "scales of vectors follow units": _scales,
+            "noise of frames follows units": _frames,
+        },
+    )
+    collect.add(_invalid)
