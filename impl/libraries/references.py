@@ -10,17 +10,20 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from random import Random
 
     Deltas = Callable[[float], tuple[float, float]]
 
 __all__ = [
     "composition_bounds",
+    "composition_delta",
     "deltas_with_response",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",
     "least_error_rate",
+    "many_equal_steps",
     "near",
     "no_deltas",
     "normal_cdf",
@@ -166,3 +169,52 @@ def deltas_with_response(deltas: Deltas, epsilon0: float, delta0: float) -> Delt
 def least_error_rate(curve: Iterable[tuple[float, float]], rate: float) -> float:
     """Return the least false negative rate at a false positive rate that pairs (epsilon, delta) allow one way."""
     return max(0.0, *(1 - delta - math.exp(epsilon) * rate for epsilon, delta in curve))
+
+
+def many_equal_steps(
+    random: Random, least: int = 45, largest: float = 0.25
+) -> Iterator[list[tuple[float, float, int]]]:
+    """Yield steps (epsilon, delta, times) of one epsilon and of two, whose sum is not the least epsilon of all.
+
+    The defaults are enough for that at a slack of 5e-7.
+
+    Parameters
+    ----------
+    random : Random
+        The source of the parameters.
+    least : int
+        The least number of steps, at most 60.
+    largest : float
+        The largest epsilon of a step.
+    """
+    delta, count = 1e-6, random.randint(least, 60)
+    few = random.randint(count // 4, count // 2)
+    one, other = random.uniform(0.05, largest / 2), random.uniform(largest / 2, largest)
+    yield [(one, delta, count)]
+    yield [(one, delta, count - few), (other, delta, few)]
+
+
+def composition_delta(steps: list[tuple[float, float, int]], epsilon: float) -> float:
+    """Return the least delta at an epsilon of steps of (epsilon, delta), each taken some number of times.
+
+    The worst step has a loss of plus or minus its epsilon, and its delta apart (Kairouz, Oh and Viswanath 2015;
+    Murtagh and Vadhan 2016). The time is the product of the numbers of times.
+
+    Examples
+    --------
+    >>> round(composition_delta([(1.0, 0.0, 1)], 0.0), 6)  # (e - 1) / (e + 1)
+    0.462117
+    """
+    losses = [(0.0, 1.0)]
+    hidden = 1.0
+    for own, delta, count in steps:
+        worse = 1 / (1 + math.exp(-own))
+        chances = [math.comb(count, k) * worse**k * (1 - worse) ** (count - k) for k in range(count + 1)]
+        losses = [
+            (loss + (2 * k - count) * own, weight * chance)
+            for loss, weight in losses
+            for k, chance in enumerate(chances)
+        ]
+        hidden *= (1 - delta) ** count
+    excess = math.fsum(-math.expm1(epsilon - loss) * weight for loss, weight in losses if loss > epsilon)
+    return 1 - hidden * (1 - excess)

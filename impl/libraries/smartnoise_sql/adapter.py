@@ -15,6 +15,7 @@ import warnings
 import pandas as pd
 from smartnoise_facts import facts_of_the_library
 from smartnoise_families import families
+from smartnoise_noise import noise_of_the_library
 from smartnoise_unions import unions
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
@@ -371,7 +372,16 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(
-        facts_of_the_library, families, unions, _noise, _thresholds, _discoveries, _queries, _answers, _refusals
+        noise_of_the_library,
+        facts_of_the_library,
+        families,
+        unions,
+        _noise,
+        _thresholds,
+        _discoveries,
+        _queries,
+        _answers,
+        _refusals,
     )
     return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
 

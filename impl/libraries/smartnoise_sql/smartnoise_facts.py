@@ -1,4 +1,4 @@
-"""Facts about SmartNoise SQL that need no samples: exact aggregates, mechanisms of columns, options, costs, bounds.
+"""Facts about SmartNoise SQL that need no samples: exact aggregates, mechanisms of columns, options, costs.
 
 The rewritten query is run without noise on tables in which users have more rows than allowed, and values outside the
 bounds; its numbers are compared with those that the metadata promise.
@@ -6,28 +6,22 @@ bounds; its numbers are compared with those that the metadata promise.
 
 from __future__ import annotations
 
-import importlib
 import math
-from contextlib import contextmanager
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
+from smartnoise_noise import replaced
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
-from snsql.sql._mechanisms import rand as noise
 from snsql.sql._mechanisms.base import Mechanism as Kind
 from snsql.sql._mechanisms.base import Unbounded
-from snsql.sql._mechanisms.normal import _normal_dist_inv_cdf
-from snsql.sql.odometer import Odometer, OdometerHeterogeneous
 from snsql.sql.privacy import Mechanisms, Stat
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import near
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["facts_of_the_library", "table"]
-
-bounds_module = importlib.import_module("snsql.sql._mechanisms.approx_bounds")
 
 _LOW, _HIGH = -7.0, 5.0
 _EPSILON, _DELTA = 0.7, 0.02
@@ -41,22 +35,17 @@ def _near(one, other):
     return one == other or math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
-@contextmanager
-def _replaced(owner, name, value):
-    kept = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, kept)
-
-
 def table(rows, *, privacy=None, user=True, column=None, **options):
-    """Return a private reader of users `u`, groups `g` and values `x`, of which two rows a user count."""
-    frame = pd.DataFrame(rows, columns=["u", "g", "x"]).astype({"u": "int64", "g": "int64", "x": "float64"})
+    """Return a private reader of users `u`, groups `g` and values `x`, of which two rows a user count.
+
+    What `column` says about `x` as None is left out.
+    """
+    said = {"type": "float", "lower": _LOW, "upper": _HIGH, **(column or {})}
+    kind = "Int64" if said["type"] == "int" else "float64"  # with missing values
+    frame = pd.DataFrame(rows, columns=["u", "g", "x"]).astype({"u": "int64", "g": "int64", "x": kind})
     metadata = {
         "u": {"type": "int", "private_id": user},
-        "x": {"type": "float", "lower": _LOW, "upper": _HIGH, **(column or {})},
+        "x": {name: value for name, value in said.items() if value is not None},
         "g": {"type": "int", "lower": 0, "upper": 9},
         "max_ids": 2,
         "row_privacy": not user,
@@ -78,6 +67,37 @@ def _aggregates(reader, query):
     return sorted(tuple(row) for row in list(reader.reader._execute_ast(reader._rewrite(query)[0]))[1:])
 
 
+def _clamped(random):
+    """Compare sums before noise, and what their noise is made for, with values clamped to many kinds of bounds."""
+    near_0, far_from_0 = random.uniform(0.2, 4), random.uniform(4.5, 9)
+    query = "SELECT VAR(x) AS v FROM S.T"
+    for low, high, kind in (
+        (0.0, 25.0, "float"),
+        (-25.0, 0.0, "float"),
+        (-40.3, 3.4, "float"),
+        (near_0, far_from_0, "float"),
+        (-far_from_0, -near_0, "float"),
+        (0, 9, "int"),
+        (-9, 0, "int"),
+    ):
+        far = 3 * max(-low, high)
+        values = [random.uniform(-far, low), random.uniform(high, far), *(random.uniform(-far, far) for _ in range(3))]
+        values = [value if kind == "float" else float(round(value)) for value in values]
+        rows = [(user, 1, value) for user, value in enumerate(values)] + [(9, 1, None)]
+        reader = table(rows, column={"type": kind, "lower": low, "upper": high})
+        clamped = [min(max(value, low), high) for value in values]
+        words = f"{values!r} in {(low, high)!r}, {kind}"
+        inner, _ = reader._rewrite(query)
+        _, (squares, count, total) = reader.reader._execute_ast(inner)
+        yield (f"sum of squares, {words}", *near(squares, math.fsum(value**2 for value in clamped)))
+        yield (f"count, {words}", *near(count, len(values)))
+        yield (f"sum, {words}", *near(total, math.fsum(clamped)))
+        widest = max(abs(low), abs(high))
+        for mechanism, size in zip(reader._get_mechanisms(inner), (widest**2, 1, widest)):
+            scale = mechanism.scale if mechanism else 0.0
+            yield (f"scale for {size!r}, {words}", *near(scale, 2 * size / _EPSILON, 1e-6))
+
+
 def _exact():
     def are(query, expected, rows=_ROWS, **options):
         return lambda: _aggregates(table(rows, **options), query) == sorted(expected)
@@ -86,7 +106,7 @@ def _exact():
     queries = "SELECT AVG(x) AS a FROM S.T", "SELECT VAR(x) AS v FROM S.T"
     return Relations(
         "exact aggregates before noise",
-        {},
+        {"values are clamped to any bounds": _clamped},
         {
             "rows of a user are sampled, values clamped": are(_SUMS, [(6, 4, 5, 2 * _HIGH + _LOW + 3.0)]),
             "three rows of a user": are(_SUMS, [(7, 4, 6, 3 * _HIGH + _LOW + 3.0)], max_ids=3),
@@ -111,6 +131,12 @@ def _exact():
             "a missing value": are(
                 _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5 - 2.0)], rows=only, column={"missing_value": -2.0}
             ),
+            "a missing value of 0": are(
+                _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5)], rows=only, column={"missing_value": 0}
+            ),
+            "a missing value of 0 below bounds": are(
+                _SUMS, [(4, 4, 4, 5.0 + 2.0 + 2.0 + 2.0)], rows=only, column={"missing_value": 0, "lower": 2.0}
+            ),
             "a missing value outside the bounds": are(
                 _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5 + _HIGH)], rows=only, column={"missing_value": 80.0}
             ),
@@ -119,6 +145,11 @@ def _exact():
 
 
 # --- mechanisms of columns ---------------------------------------------------------------------------------------
+
+
+def _mechanisms(reader, query):
+    """Return the mechanism of each column of the rewritten query; None for a group."""
+    return reader._get_mechanisms(reader._rewrite(query)[0])
 
 
 def _columns(reader, query):
@@ -133,7 +164,7 @@ def _columns(reader, query):
             mechanism.max_contrib,
             round(mechanism.scale * mechanism.epsilon, 6) if mechanism.scale else None,
         )
-        for mechanism in reader._get_mechanisms(reader._rewrite(query)[0])
+        for mechanism in _mechanisms(reader, query)
     ]
 
 
@@ -153,6 +184,13 @@ def _noise_of_columns():
 
         return holds
 
+    def unbounded(**column):
+        asked = table(_ROWS, column=column)
+        return all(
+            raises(ValueError, lambda q=query: asked.execute(q))
+            for query in ("SELECT SUM(x) AS s FROM S.T", "SELECT AVG(x) AS a FROM S.T", "SELECT VAR(x) AS v FROM S.T")
+        )
+
     both = 1 - (1 - _DELTA) ** 2
     return Relations(
         "mechanisms and costs of columns",
@@ -171,13 +209,21 @@ def _noise_of_columns():
                 privacy=Privacy(epsilon=0.2, delta=_DELTA),
             ),
             "a stated sensitivity": are("SELECT SUM(x) AS s FROM S.T", [laplace(9.0, 2)], column={"sensitivity": 9.0}),
+            "a stated sensitivity that is no integer": are(
+                "SELECT SUM(x) AS s FROM S.T", [laplace(9.3, 2)], column={"sensitivity": 9.3, "lower": 0.0}
+            ),
+            "a stated sensitivity without bounds": are(
+                "SELECT SUM(x) AS s FROM S.T",
+                [laplace(9.3, 2)],
+                column={"sensitivity": 9.3, "lower": None, "upper": None},
+                clamp_columns=False,
+            ),
             "costs add up": cost(_SUMS, 4 * _EPSILON, _DELTA),
             "costs of a mean": cost("SELECT AVG(x) AS a FROM S.T", 2 * _EPSILON),
             "costs of two queries": cost([_SUMS, _SUMS], 8 * _EPSILON, both),
-            "an unbounded column": lambda: raises(
-                Exception,
-                lambda: table(_ROWS, column={"lower": None, "upper": None}).execute("SELECT SUM(x) AS s FROM S.T"),
-            ),
+            "an unbounded column": lambda: unbounded(lower=None, upper=None),
+            "a column without a lower bound": lambda: unbounded(lower=None, upper=0.0),
+            "a column without an upper bound": lambda: unbounded(lower=0.0, upper=None),
             "the odometer has the costs": _spends,
             "the odometer has the deltas": _spends_deltas,
             "two queries at once": lambda: raises(
@@ -286,7 +332,7 @@ def _released(query, change, *, rows=_ROWS, pre_aggregated=None, **options):
         seen.append((mechanism, list(values)))
         return [change(value) for value in values]
 
-    with _replaced(Laplace, "release", release):
+    with replaced(Laplace, "release", release):
         found = table(rows, **options).execute(query, pre_aggregated=pre_aggregated)
     return sorted(tuple(row) for row in found[1:]), seen
 
@@ -306,7 +352,7 @@ def _results():
 
     def censored(shift, expected):
         tau = table(_ROWS, censor_dims=True)
-        (mechanism, *_) = tau._get_mechanisms(tau._rewrite(counts)[0])
+        (mechanism, *_) = _mechanisms(tau, counts)
         # group 1 has three users, group 4 has one
         rows, _ = _released(counts, lambda value: value + mechanism.threshold - shift, censor_dims=True)
         return [row[0] for row in rows] == expected
@@ -364,134 +410,9 @@ def _options():
     )
 
 
-# --- noise and bounds --------------------------------------------------------------------------------------------
-
-
-class _Uniform:
-    """A generator whose uniform numbers and deviates lie at given parts of their range."""
-
-    def __init__(self, *parts):
-        self._parts = list(parts)
-
-    def uniform(self, low, high):
-        """Return the number at the next part of the range."""
-        return low + (high - low) * self._parts.pop(0)
-
-    def gauss(self, location, scale):
-        """Return the normal quantile at the next part."""
-        return NormalDist(location, scale).inv_cdf(self._parts.pop(0))
-
-
-def _laplace_quantile(location, scale, part):
-    centred = part - 0.5
-    return location + scale * math.copysign(math.log1p(-2 * abs(centred)), centred)
-
-
-def _noise():
-    parts = (0.02, 0.3, 0.72, 0.991)
-
-    def laplace():
-        with _replaced(noise, "sys_rand", _Uniform(*parts)):
-            found = noise.laplace(40.0, 2.5, len(parts))
-        expected = [_laplace_quantile(40.0, 2.5, part) for part in parts]
-        # uniform numbers may be turned round: noise is symmetric
-        turned = [_laplace_quantile(40.0, 2.5, 1 - part) for part in parts]
-        return any(all(map(_near, found, one)) for one in (expected, turned))
-
-    def normal():
-        with _replaced(noise, "sys_rand", _Uniform(*parts)):
-            found = noise.normal(40.0, 2.5, len(parts))
-        return all(_near(x, NormalDist(40.0, 2.5).inv_cdf(part)) for x, part in zip(found, parts))
-
-    probabilities = (1e-15, 1e-9, 1e-4, 0.03, 0.074, 0.08, 0.3, 0.5, 0.8, 0.92, 0.93, 0.99, 1 - 1e-6, 1 - 1e-13)
-
-    return Relations(
-        "noise and quantiles",
-        {},
-        {
-            "Laplace noise": laplace,
-            "normal noise": normal,
-            "normal quantiles": lambda: all(
-                abs(_normal_dist_inv_cdf(p) - NormalDist().inv_cdf(p)) < 1e-6 for p in probabilities
-            ),
-            "normal quantiles of another scale": lambda: all(
-                abs(_normal_dist_inv_cdf(p, 3.0, 2.5) - NormalDist(3.0, 2.5).inv_cdf(p)) < 1e-5 for p in probabilities
-            ),
-        },
-    )
-
-
-def _bounds():
-    def found(values, epsilon=2.0, added=0.0):
-        scales = []
-
-        def make(_domain, _metric, scale):
-            scales.append(scale)
-            return lambda value: value + added
-
-        with _replaced(bounds_module, "make_laplace", make):
-            result = bounds_module.approx_bounds(values, epsilon)
-        return result, set(scales)
-
-    def are(values, expected):
-        return lambda: found(values)[0] == expected
-
-    many = 60
-    return Relations(
-        "approximate bounds without noise",
-        {},
-        {
-            "between 4 and 8": are([5.0] * many, (4.0, 8.0)),
-            "a power of 2": are([4.0] * many, (4.0, 8.0)),
-            "below 1": are([0.5] * many, (0.0, 1.0)),
-            "negative": are([-5.0] * many, (-8.0, -4.0)),
-            "above -1": are([-0.5] * many, (-1.0, 0.0)),
-            "mixed": are([-100.0] * many + [3.0] * many, (-128.0, 4.0)),
-            "beyond all bins": are([1e30] * many, (2.0**62, 2.0**63)),
-            "below all bins": are([-1e30] * many, (-(2.0**63), -(2.0**62))),
-            "no numbers": are([math.inf, -math.inf, math.nan] * many + [5.0] * many, (4.0, 8.0)),
-            "too few": are([5.0], (None, None)),
-            "the scale of the noise": lambda: found([5.0] * many, 0.25)[1] == {4.0},
-        },
-    )
-
-
-def _odometers():
-    def homogeneous():
-        odometer = Odometer(Privacy(epsilon=0.3, delta=1e-6))
-        odometer.spend()
-        odometer.spend(2)
-        epsilon, _ = odometer.spent
-        odometer.reset()
-        return _near(float(epsilon), 3 * 0.3) and odometer.spent == (0.0, 0.0)
-
-    def heterogeneous():
-        odometer = OdometerHeterogeneous(Privacy(epsilon=0.3, delta=1e-6))
-        odometer.spend()
-        odometer.spend(Privacy(epsilon=0.5, delta=0.01))
-        epsilon, delta = odometer.spent
-        count = odometer.k
-        odometer.reset()
-        least = 1 - (1 - 0.01) * (1 - 1e-6)
-        return _near(float(epsilon), 0.8) and delta >= least and count == 2 and odometer.spent == (0.0, 0.0)
-
-    return Relations(
-        "odometers",
-        {},
-        {
-            "homogeneous": homogeneous,
-            "heterogeneous": heterogeneous,
-            "nothing to spend": lambda: raises(ValueError, lambda: OdometerHeterogeneous(None).spend()),
-        },
-    )
-
-
 def facts_of_the_library():
     """Yield facts about the numbers of this library."""
-    yield _noise()
     yield _parameters()
-    yield _bounds()
-    yield _odometers()
     yield _choices()
     yield _noise_of_columns()
     yield _exact()

@@ -225,6 +225,36 @@ def _weights_far_from_the_cap(random):
             yield words, *near(weight, 1 / counted)
 
 
+def _draws(random):
+    """Check that each item has noise of its own, and that one draw decides on one item."""
+    items, users = random.randint(4, 7), random.randint(3, 6)
+    owned = [random.sample(range(items), random.randint(1, 4)) for _ in range(users)]
+    held = {item for own in owned for item in own}
+
+    def released(chosen):
+        """Return the items that are released where one draw is large, and the number of draws."""
+        drawn = []
+
+        def laplace(location, _scale, size):
+            drawn.extend([location - 1e9] * size)
+            if len(drawn) - size <= chosen < len(drawn):
+                drawn[chosen] = location + 1e9
+            return drawn[-size:]
+
+        with _noise_by(laplace):
+            found = _union(owned, 1.0, 0.01, 4)
+        return {row[0] for row in set(found["group_cols"])}, len(drawn)
+
+    everything = []
+    for draw in range(len(held)):
+        found, number = released(draw)
+        words = f"items {owned!r}, draw {draw} is large"
+        yield f"{words}, draws", float(len(held)), float(number), float(len(held))
+        yield f"{words}, released {sorted(found)}", 1.0, float(len(found)), 1.0
+        everything += found
+    yield f"items {owned!r}, released by some draw", 1.0, float(sorted(everything) == sorted(held)), 1.0
+
+
 def unions():
     """Yield the cases of the set union."""
     yield _full_union()
@@ -241,3 +271,4 @@ def unions():
             "a user gives equal parts of a weight of 1": _weights_far_from_the_cap,
         },
     )
+    yield Relations("policy_laplace, noise", {"each item has noise of its own": _draws})

@@ -1,23 +1,27 @@
 """The reference values that adapters share agree with accountants and enclosures that were written apart from them."""
 
 import math
+from random import Random
 
 import pytest
 
 from dpassay.impl.accounting.gaussian import gaussian_delta as upper_delta
 from dpassay.impl.libraries.references import (
     composition_bounds,
+    composition_delta,
     deltas_with_response,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_sigma,
     least_error_rate,
+    many_equal_steps,
     near,
     no_deltas,
     normal_cdf,
     sampled_gaussian_deltas,
     sampled_gaussian_divergence,
 )
+from dpassay.spec.distributions.composed_responses import heterogeneous_delta
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(0.7, 0.0), (0.7, 3.0), (2.3, 0.4)])
@@ -89,6 +93,25 @@ def test_the_least_error_rate_of_gaussian_noise_is_its_trade_off() -> None:
     assert least_error_rate(curve, normal_cdf(-0.4)) == pytest.approx(normal_cdf(0.4 - 1 / 1.3), abs=1e-5)
     assert least_error_rate([(0.0, 0.3), (1.0, 0.1)], 0.5) == pytest.approx(0.2)
     assert least_error_rate([(0.0, 0.3), (1.0, 0.1)], 0.9) == 0.0
+
+
+STEPS = [(0.3, 1e-4, 4), (0.9, 1e-3, 2)]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.5])
+def test_the_composition_of_steps_is_that_of_the_enclosure(epsilon: float) -> None:
+    epsilons, deltas = [0.3] * 4 + [0.9] * 2, [1e-4] * 4 + [1e-3] * 2
+    exact = heterogeneous_delta(epsilons, deltas, epsilon)
+    assert composition_delta(STEPS, epsilon) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_closed_formula_of_many_steps_is_sound_and_less_than_the_sum(seed: int) -> None:
+    for steps in many_equal_steps(Random(seed)):
+        plain, *bounds = composition_bounds([own for own, _, times in steps for _ in range(times)], 5e-7)
+        assert min(bounds) < plain
+        assert composition_delta([(own, 0.0, times) for own, _, times in steps], min(bounds)) <= 5e-7
+
 
 
 def test_a_number_outside_the_slack_is_outside_the_bounds() -> None:
