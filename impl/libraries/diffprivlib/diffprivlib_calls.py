@@ -17,7 +17,7 @@ from diffprivlib.accountant import BudgetAccountant
 from diffprivlib_comparisons import at_least, at_most
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import composition_bounds, near
+from dpassay.impl.libraries.references import composition_bounds, composition_delta, many_equal_steps, near
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["call_relations", "spent", "without_noise"]
@@ -288,6 +288,18 @@ def _budgets(random):
         yield (f"what remains for {count}, slack {slack}", *near(whole, plain + 1.5, 1e-6))
 
 
+def _many_steps(random):
+    """Compare totals of steps with one or two epsilons with the least that is true, and with the formula."""
+    slack = 5e-7
+    for steps in many_equal_steps(random):
+        parts = [(own, leak) for own, leak, times in steps for _ in range(times)]
+        epsilon, stated = map(float, BudgetAccountant(slack=slack, spent_budget=parts).total())
+        formula = min(composition_bounds([own for own, _ in parts], slack))
+        yield (f"epsilon of {steps!r}", *near(epsilon, formula))
+        yield (f"delta of {steps!r}", *near(stated, 1 - (1 - slack) * math.prod(1 - leak for _, leak in parts)))
+        yield f"least delta of {steps!r}", 0.0, composition_delta(steps, epsilon), stated * (1 + 1e-9)
+
+
 # --- noise of each entry ------------------------------------------------------------------------------------
 
 
@@ -326,6 +338,10 @@ def call_relations():
     )
     yield Relations(
         "validation and accounts",
-        {"records are clipped": _clips, "budgets add up": _budgets},
+        {
+            "records are clipped": _clips,
+            "budgets add up": _budgets,
+            "many steps cost as much as the theorem says": _many_steps,
+        },
         {"wrong bounds are refused": _bounds_refused, "wrong clips are refused": _clips_refused},
     )

@@ -12,7 +12,7 @@ from pydp.ml.util.accountant import BudgetAccountant
 from pydp.ml.util.utils import Budget, BudgetError
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import composition_bounds, near
+from dpassay.impl.libraries.references import composition_bounds, composition_delta, many_equal_steps, near
 
 __all__ = ["account_cases"]
 
@@ -59,6 +59,16 @@ def _totals(random):
             yield (f"{told}: delta", *near(found[1], _delta_of(parts, of)))
         yield (f"{words}: parts", *near(len(account), len(parts), 0.0, 0.0))
         yield f"{words}: parts are kept", 1.0, float(account.spent_budget == parts), 1.0
+
+
+def _many_steps(random):
+    """Compare totals of steps with one or two epsilons with the least that is true."""
+    slack = 5e-7
+    for steps in many_equal_steps(random):
+        parts = [(own, leak) for own, leak, times in steps for _ in range(times)]
+        epsilon, stated = map(float, BudgetAccountant(slack=slack, spent_budget=parts).total())
+        yield (f"{steps}: epsilon", *near(epsilon, _epsilon_of(parts, slack)))
+        yield f"{steps}: least delta", 0.0, composition_delta(steps, epsilon), stated * (1 + 1e-9)
 
 
 def _remaining(random):
@@ -237,6 +247,7 @@ def account_cases():
         "ml.BudgetAccountant",
         {
             "totals are those of the parts": _totals,
+            "many steps cost at least what is true": _many_steps,
             "what remains makes the ceiling": _remaining,
             "ceilings are kept": _ceilings,
             "budgets are ordered by both components": _order,
