@@ -172,7 +172,7 @@ def least_error_rate(curve: Iterable[tuple[float, float]], rate: float) -> float
 
 
 def many_equal_steps(
-    random: Random, least: int = 45, largest: float = 0.25
+    random: Random, least: int = 60, largest: float = 0.25
 ) -> Iterator[list[tuple[float, float, int]]]:
     """Yield steps (epsilon, delta, times) of one epsilon and of two, whose sum is not the least epsilon of all.
 
@@ -183,11 +183,11 @@ def many_equal_steps(
     random : Random
         The source of the parameters.
     least : int
-        The least number of steps, at most 60.
+        The least number of steps; the largest is 20 more.
     largest : float
         The largest epsilon of a step.
     """
-    delta, count = 1e-6, random.randint(least, 60)
+    delta, count = 1e-6, random.randint(least, least + 20)
     few = random.randint(count // 4, count // 2)
     one, other = random.uniform(0.05, largest / 2), random.uniform(largest / 2, largest)
     yield [(one, delta, count)]

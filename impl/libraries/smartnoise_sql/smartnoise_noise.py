@@ -21,8 +21,8 @@ from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import (
     composition_bounds,
     composition_delta,
-    many_equal_steps,
     gaussian_delta,
+    many_equal_steps,
     near,
 )
 from dpassay.impl.libraries.refusing import raises
@@ -276,7 +276,7 @@ def _bounds():
 
 def _many_steps(random):
     """Compare the cost of many steps with the least that is true, and with the formula that the odometers are for."""
-    for least, largest in ((45, 0.25), (20, 0.5)):  # from 45 steps of at most 0.25 on the sum is not the least
+    for least, largest in ((60, 0.25), (20, 0.5)):
         for steps in many_equal_steps(random, least, largest):
             (one, delta, _), count = steps[0], sum(times for _, _, times in steps)
             odometers = {"OdometerHeterogeneous": OdometerHeterogeneous(Privacy(epsilon=1.0, delta=delta))}
