@@ -15,6 +15,7 @@ from opendp_building import Collector, vector
 
 from dpassay.adapter import Nonsense, Relations
 from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.refusing import raises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,12 +117,7 @@ def _ends(random: Any, kind: str, context: Any, words: str) -> Iterator[Row]:
     left = dict(zip(names, _parts(context.remaining_privacy_loss())))
     chosen = random.choice(names)
     part = {name: value * (1.01 if name == chosen else 0.5) for name, value in left.items()}
-    try:
-        _noisy(context.query(**part), kind).release()
-    except dp.OpenDPException:
-        refused = True
-    else:
-        refused = False
+    refused = raises(dp.OpenDPException, lambda: _noisy(context.query(**part), kind).release())
     yield f"{words}: {part!r} of {left!r} is refused", 1.0, float(refused), 1.0
     yield (f"{words}: what is refused is not counted", *near(len(context.d_mids_consumed), before, 0.0, 0.0))
 
@@ -156,13 +152,7 @@ def _splits(random: Any) -> Iterator[Row]:
             spent.clear()
             kept = len(context.current_privacy_loss()) == place + 1 and context.current_privacy_loss() is not spent
             yield f"{words}, query {place}: the account is kept", 1.0, float(kept), 1.0
-        try:
-            context.query()
-        except ValueError:
-            ended = True
-        else:
-            ended = False
-        yield f"{words}: one query more is refused", 1.0, float(ended), 1.0
+        yield f"{words}: one query more is refused", 1.0, float(raises(ValueError, context.query)), 1.0
 
 
 def _unbounded(random: Any) -> Iterator[Row]:
@@ -176,13 +166,8 @@ def _unbounded(random: Any) -> Iterator[Row]:
             exact = [exact[0] + part, exact[1] + delta.get("delta", 0.0)]
             for one, other in zip(_parts(context.current_privacy_loss()), exact):
                 yield f"{limit!r}, parts {epsilon!r}", other * (1 - _SEARCH), one, other * (1 + 1e-9) + 1e-15
-        try:
-            context.remaining_privacy_loss()
-        except ValueError:
-            bounded = False
-        else:
-            bounded = True
-        yield f"{limit!r}: what remains", 0.0, float(bounded), 0.0
+        unbounded = raises(ValueError, context.remaining_privacy_loss)
+        yield f"{limit!r}: what remains", 1.0, float(unbounded), 1.0
 
 
 def _given(random: Any) -> Iterator[Row]:
