@@ -234,6 +234,31 @@ def _noise_of_columns():
     )
 
 
+def _missing_values():
+    """Check that columns whose missing values are replaced have noise, and cost as much as others."""
+
+    def noisy(query, value):
+        reader, other = table(_ROWS, column={"missing_value": value}), table(_ROWS)
+        found, exact = (float(one.get_privacy_cost(query)[0]) for one in (reader, other))
+        return None not in _mechanisms(reader, query) and _near(found, exact)
+
+    queries = {
+        "COUNT": "SELECT COUNT(x) AS a FROM S.T",
+        "SUM": "SELECT SUM(x) AS a FROM S.T",
+        "AVG": "SELECT AVG(x) AS a FROM S.T",
+        "VAR": "SELECT VAR(x) AS a FROM S.T",
+    }
+    return Relations(
+        "columns with a missing value",
+        {},
+        {
+            f"{name}(x) is noisy, {value} for a missing value": lambda q=query, v=value: noisy(q, v)
+            for name, query in queries.items()
+            for value in (0, -2.0)
+        },
+    )
+
+
 def _spends():
     reader = table(_ROWS)
     reader.execute("SELECT SUM(x) AS s, COUNT(*) AS c FROM S.T")
@@ -415,6 +440,7 @@ def facts_of_the_library():
     yield _parameters()
     yield _choices()
     yield _noise_of_columns()
+    yield _missing_values()
     yield _exact()
     yield _results()
     yield _options()
