@@ -252,8 +252,39 @@ def _ends(edges, given, above, words):
         yield f"{side} end, {allowed}, {words}", 0.0, min(abs(found - one) for one in allowed), _rounding(edges)
 
 
+def _numbers_of_bins(name, size, fits):
+    """Return how often a binner of epsilon 1, with given bounds and by default, has some number of bins."""
+    numbers, seen = np.linspace(0, 100, size), collections.Counter()
+    for _ in range(fits):
+        binner = _BINNERS[name](n_bins="auto", epsilon=1.0, lower=0.0, upper=100.0)
+        binner.fit(numbers)
+        seen[len(binner.bins) - 1] += 1
+    return seen
+
+
+def _number_is_noisy(name, fits=100):
+    """Return whether no number of bins that most fits have is impossible with one record more or less.
+
+    The sizes are those at which even bins change their number. Of 100 fits with an epsilon of 1, 50 and none have a
+    number with a probability below 1e-8.
+    """
+    single = [next(iter(_numbers_of_bins("UniformBinner", size, 1))) for size in range(30, 121)]
+    for size, (one, other) in enumerate(itertools.pairwise(single), 30):
+        if one != other:
+            seen = [_numbers_of_bins(name, records, fits) for records in (size, size + 1)]
+            for often, also in (seen, seen[::-1]):
+                if any(2 * times >= fits and not also[number] for number, times in often.items()):
+                    return False
+    return True
+
+
 def bound_cases():
     """Yield the cases of bounds and of bins of columns."""
+    yield Relations(
+        "dpmm.processing.binners, number of bins",
+        {},
+        {f"{name}, auto: the number is noisy": lambda name=name: _number_is_noisy(name) for name in _BINNERS},
+    )
     yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
     yield Relations(
         "dpmm.processing.binners",
