@@ -81,6 +81,45 @@ def _tree(epsilon, low, width, size):
     )
 
 
+def _grown(data, epsilon, bins, depth, path):
+    """Return a tree that is split everywhere up to a depth, and in its first cell `path` times more."""
+    cells = 2**depth
+    splits = [True] * cells + [False] * (cells - 1) + [True, False] * (path - 1) + [False] * 2
+    noise = (1e9 if split else -1e9 for split in splits)
+    binner, kept = binners.PrivTreeBinner(n_bins=bins, epsilon=epsilon, lower=0.0, upper=1.0), binners.laplace_noise
+    binners.laplace_noise = lambda **_: next(noise)
+    try:
+        binner.fit(data)
+    finally:
+        binners.laplace_noise = kept
+    return binner
+
+
+def _logarithm(binner):
+    """Return the logarithm of the probability of the bins of a tree that its largest number does not stop."""
+    parts = []
+    for node, records in binner.counts.items():
+        biased = max(records - binner.depths[node] * binner.decay, binner.theta - binner.decay)
+        above = _above(binner.scale, binner.theta - biased)
+        parts.append(math.log(above if node in binner.children else 1 - above))
+    return math.fsum(parts)
+
+
+def _loss_of_a_tree():
+    """Return the loss over epsilon of the bins of a deep tree, where one record is added in its deepest cell.
+
+    The path to this cell is as long as the bias of each depth allows, and other leaves are above the threshold.
+    """
+    epsilon, bins, threshold, depth, path = 0.1, 71, 1160, 6, 6
+    cells, decay = 2**depth, 3 / epsilon * math.log(2)
+    first = math.ceil(threshold + (depth + path - 2) * decay)
+    others = np.arange(bins * threshold - first) % (cells - 1) + 1.5  # the middles of the other cells
+    data = np.concatenate([np.zeros(first), others / cells])
+    one, other = (_grown(values, epsilon, bins, depth, path) for values in (data, np.append(data, 0.0)))
+    same = one.bins == other.bins and len(one.bins) - 1 == cells + path < bins
+    return (_logarithm(other) - _logarithm(one)) / epsilon if same else math.inf
+
+
 # --- budgets ----------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +266,14 @@ def processing_cases():
         },
     )
     yield _tree(2.5, -12.5, 20.0, 6)
+    yield Relations(
+        "PrivTreeBinner, a deep tree",
+        {},
+        {
+            "a record loses at most epsilon": lambda: _loss_of_a_tree() <= 1 + 1e-9,
+            "a record loses less than 1.127 epsilon": lambda: _loss_of_a_tree() < 1.127,
+        },
+    )
     yield Relations(
         "TableBinner, columns",
         {},
