@@ -101,6 +101,18 @@ def _reserved(random):
     yield from _by_weights(words, requests, deviations)
 
 
+def _repeated(random):
+    """Check that selections that are applied several times keep no partition of one person beyond the total delta.
+
+    Each keeps it with the delta of the threshold, and none without the person.
+    """
+    for kind in (MechanismType.LAPLACE_THRESHOLDING, MechanismType.GAUSSIAN_THRESHOLDING):
+        epsilon, delta, count = random.uniform(0.5, 3), 10 ** random.uniform(-6, -2), random.randint(6, 40)
+        (spec,), words = _requested([(kind, 1.0, count)], epsilon, delta)
+        kept = -math.expm1(count * math.log1p(-spec.thresholding_delta))
+        yield f"{words}, chance that a new partition is kept", 0.0, kept, delta * (1 + 1e-9)
+
+
 def _added(random):
     """Compare the sum of the losses of unequal requests without delta with the whole epsilon."""
     epsilon, weights = random.uniform(0.3, 5), [random.uniform(0.3, 6) for _ in range(random.randint(2, 5))]
@@ -136,4 +148,7 @@ def accountants():
     dp.PLDBudgetAccountant(1.0, 0.1).request_budget(MechanismType.LAPLACE_THRESHOLDING)  # nor have they thresholds
     yield Relations(
         "PLDBudgetAccountant, thresholds", {"the noise and the thresholds of all requests spend the budget": _reserved}
+    )
+    yield Relations(
+        "PLDBudgetAccountant, repeated thresholds", {"all applications keep a new partition with delta": _repeated}
     )
