@@ -139,6 +139,40 @@ def _selections(random):
     yield f"{words}, delta", 0.0, selection.delta, delta * (1 + 1e-9)
 
 
+class _Backend(dp.LocalBackend):
+    """A backend that keeps the budgets of annotations."""
+
+    def __init__(self):
+        self.stated = []
+
+    def annotate(self, col, _, **more):
+        """Keep the budgets, and return the collection."""
+        self.stated += more["budget"]
+        return col
+
+
+def _annotated(random, number):
+    """Compare one number of the budgets that annotations state, with that which is handed out."""
+    epsilon, delta = random.uniform(0.3, 4), 10 ** random.uniform(-8, -2)
+    accountant, backend = dp.NaiveBudgetAccountant(epsilon, delta, num_aggregations=2), _Backend()
+    engine = dp.DPEngine(accountant, backend)
+    extractors = dp.DataExtractors(lambda row: row[0], lambda row: row[1], lambda row: row[2])
+    for kind, public in ((dp.NoiseKind.LAPLACE, [0]), (dp.NoiseKind.GAUSSIAN, random.choice([[0], None]))):
+        params = dp.AggregateParams(
+            metrics=[dp.Metrics.COUNT],
+            noise_kind=kind,
+            max_partitions_contributed=random.randint(1, 3),
+            max_contributions_per_partition=random.randint(1, 3),
+        )
+        engine.aggregate([(1, 0, 1.0)], params, extractors, public_partitions=public)
+    accountant.compute_budgets()
+    handed = [(spec.eps, spec.delta) for spec in accountant.mechanism_specs]
+    words = f"NaiveBudgetAccountant({epsilon!r}, {delta!r}, num_aggregations=2)"
+    yield f"{words}, budgets that are stated", len(handed), len(backend.stated), len(handed)
+    for stated, found in zip(backend.stated, handed):
+        yield (f"{words}, {stated.mechanism_type.value}", *near(stated[number], found[number], absolute=0.0))
+
+
 def accountants():
     """Yield the cases."""
     yield Relations("PLDBudgetAccountant, several requests", {"losses without delta add up to epsilon": _added})
@@ -151,4 +185,12 @@ def accountants():
     )
     yield Relations(
         "PLDBudgetAccountant, repeated thresholds", {"all applications keep a new partition with delta": _repeated}
+    )
+    assert dp.NaiveBudgetAccountant._compute_budgets_for_aggregation  # nor do they state budgets
+    yield Relations(
+        "NaiveBudgetAccountant, annotations",
+        {
+            "epsilons are those handed out": lambda random: _annotated(random, 0),
+            "deltas are those handed out": lambda random: _annotated(random, 1),
+        },
     )
