@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 import polars as pl
 from opendp import domains
-from opendp_building import Collector
+from opendp_building import Collector, measurement_case
 from opendp_refusals import LONG, SCHEMA, made, margin, no_steps
 
 from dpassay.adapter import Relations
@@ -20,6 +20,8 @@ from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from dpassay.adapter import Mechanism
 
     Row = tuple[str, float, float, float]
 
@@ -139,6 +141,29 @@ def promises() -> Relations:
     )
 
 
+def filled_with_nan(epsilon: float, records: int) -> Mechanism:
+    """Return the case: the sum of records at the upper bound, beside one that is null and is filled with NaN."""
+    expression = pl.col("value").fill_nan(0.0).fill_null(math.nan).clip(0.0, 5.0).sum().dp.noise()
+    measurement = made(no_steps().select(expression), margin(**LONG), scale=1 / epsilon)
+
+    def argument(data: list[float]) -> Any:
+        value = [5.0] * records + [None] * int(data[0])
+        return pl.LazyFrame({name: value if name == "value" else [None] * len(value) for name in SCHEMA},
+                            schema=SCHEMA)  # fmt: skip
+
+    return measurement_case(
+        f"make_private_lazyframe(sum of {records} records, one more that is null and is filled with NaN, {epsilon=})",
+        measurement,
+        1,
+        "vector:size=1,linf=1,low=0,high=1,integer",
+        argument,
+        outcome=lambda release: float(release.collect().item()),
+        floats=False,
+        slow=True,
+    )
+
+
 def promise_cases(collect: Collector) -> None:
-    """Add the facts."""
+    """Add the facts, and the sum of a record that is none."""
     collect.add(promises)
+    collect.add(filled_with_nan, 0.8, 20)

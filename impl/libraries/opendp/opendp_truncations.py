@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
 import polars as pl
-from opendp_building import Collector
+from opendp_building import Collector, measurement_case
 from opendp_units import measured
 
 from dpassay.adapter import Nonsense, Relations
@@ -18,6 +18,8 @@ from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from dpassay.adapter import Mechanism
 
     Row = tuple[str, float, float, float]
     Record = tuple[int, str | None, int]
@@ -170,6 +172,61 @@ def _groups_at_most(random: Any) -> Iterator[Row]:
                 yield (f"{words}: records of {group}", *near(found[group][0], exact, 0.0, 0.0))
 
 
+# --- what is kept by an order --------------------------------------------------------------------------------------
+
+
+def _sorted(random: Any) -> Iterator[Row]:
+    """Compare what is kept of each user by an order with the records that come first in it."""
+    records, limit = _drawn(random), random.randint(1, 3)
+    for descending in (False, True):
+        keep = dp.polars.SortBy(by="value", descending=descending)
+        _, total = _all_of(_query(_USER).truncate_per_group(limit, keep=keep), records)
+        parts = [
+            sorted((value for _, _, value in part), reverse=descending) for part in _parted(records, by_group=False)
+        ]
+        exact = sum(sum(part[:limit]) for part in parts)
+        yield (f"{records!r}, {limit} of a user, {descending=}", *near(total, exact, 0.0, 0.0))
+
+
+def _groups_kept(keep: str) -> Callable[[Any], Iterator[Row]]:
+    """Return the relation that a user keeps as many groups as the limit, where there are more."""
+
+    def relation(random: Any) -> Iterator[Row]:
+        limit = random.randint(1, 2)
+        own: list[Any] = [(0, group, value) for value, group in enumerate(_GROUPS)]
+        query = _query(_USER).truncate_per_group(9, by=["group"]).truncate_num_groups(limit, by=["group"], keep=keep)
+        found = _of_groups(_by_group(query, _KEYS), own)
+        left = sum(found[group][0] for group in _GROUPS)
+        yield (f"a record in each of 3 groups, {limit} groups, {keep!r}", *near(left, limit, 0.0, 0.0))
+
+    return relation
+
+
+def keys_of_one_column(epsilon: float) -> Mechanism:
+    """Return the case: lengths of groups of two columns, of which the keys of one alone are stated.
+
+    One record has a value of the other column that no other has; the outcome is whether a group of it is released.
+    """
+    query = _query({"contributions": 1}).group_by("group", "other").agg(_LENGTH).with_keys(_KEYS, on=["group"])
+    measurement = measured(query, 1 / epsilon)
+
+    def argument(data: list[float]) -> Any:
+        rows = [("a", 1), ("b", 1), *[("a", 7)] * int(data[0])]
+        columns = {"group": [group for group, _ in rows], "other": [other for _, other in rows]}
+        return pl.LazyFrame({**columns, "user": range(len(rows)), "value": [1] * len(rows)}, schema=_SCHEMA)
+
+    return measurement_case(
+        f"make_private_lazyframe(len by two columns, keys of one, {epsilon=})",
+        measurement,
+        1,
+        "vector:size=1,linf=1,low=0,high=1,integer",
+        argument,
+        outcome=lambda release: 7 in release.collect()["other"].to_list(),
+        floats=False,
+        slow=True,
+    )
+
+
 # --- what must be refused ------------------------------------------------------------------------------------------
 
 
@@ -218,4 +275,10 @@ def truncation_cases(collect: Collector) -> None:
             "no more groups than the limit are kept": _groups_at_most,
         },
     )
+    collect.add(Relations, "truncate_per_group, SortBy", {"the records that come first are kept": _sorted})
+    kept = {
+        f"as many groups as the limit are kept, {keep}": _groups_kept(keep) for keep in ("first", "last", "sample")
+    }
+    collect.add(Relations, "truncate_num_groups", kept)
     collect.add(_invalid)
+    collect.add(keys_of_one_column, 0.8)
