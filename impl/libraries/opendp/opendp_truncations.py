@@ -189,10 +189,10 @@ def _sorted(random: Any) -> Iterator[Row]:
 
 
 def _groups_kept(keep: str) -> Callable[[Any], Iterator[Row]]:
-    """Return the relation that a user keeps as many groups as the limit, where there are more."""
+    """Return the relation that a user of three groups keeps as many of them as the limit."""
 
     def relation(random: Any) -> Iterator[Row]:
-        limit = random.randint(1, 2)
+        limit = random.randint(2, 3)
         own: list[Any] = [(0, group, value) for value, group in enumerate(_GROUPS)]
         query = _query(_USER).truncate_per_group(9, by=["group"]).truncate_num_groups(limit, by=["group"], keep=keep)
         found = _of_groups(_by_group(query, _KEYS), own)
@@ -276,9 +276,8 @@ def truncation_cases(collect: Collector) -> None:
         },
     )
     collect.add(Relations, "truncate_per_group, SortBy", {"the records that come first are kept": _sorted})
-    kept = {
-        f"as many groups as the limit are kept, {keep}": _groups_kept(keep) for keep in ("first", "last", "sample")
-    }
-    collect.add(Relations, "truncate_num_groups", kept)
+    for name, keeps in (("truncate_num_groups", ("first", "last")), ("truncate_num_groups, sample", ("sample",))):
+        kept = {f"as many groups as the limit are kept, {keep}": _groups_kept(keep) for keep in keeps}
+        collect.add(Relations, name, kept)
     collect.add(_invalid)
     collect.add(keys_of_one_column, 0.8)
