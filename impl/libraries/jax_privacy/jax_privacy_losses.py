@@ -101,8 +101,19 @@ def _strategies(random, bands):
 
 
 def _values(random):
-    """Compare losses of samples, alone and in a table, with the densities of all patterns."""
-    for strategy, column, records in _strategies(random, 2):
+    """Compare losses of samples with the densities of all patterns, for columns of at most two entries."""
+    yield from _compared(random, _strategies(random, 2))
+
+
+def _long_columns(random):
+    """Compare the same for a column of three entries, the last two of which are cut in the last rounds."""
+    strategy = BMinSepSampling(random.uniform(0.3, 0.9), _ROUNDS, 3, random.random() < 0.5)
+    yield from _compared(random, [(strategy, _column(random, 3), None)])
+
+
+def _compared(random, strategies):
+    """Yield comparisons of losses, of a sample alone and in a table."""
+    for strategy, column, records in strategies:
         sigma, seed = random.uniform(0.6, 3), random.getrandbits(32)
         for positive in (True, False):
             losses, drawn = sample_generation.get_privacy_loss_sample(
@@ -174,6 +185,7 @@ def loss_relations():
         "monte_carlo, losses",
         {
             "losses are those of all patterns": _values,
+            "losses of longer columns are those of all patterns": _long_columns,
             "samples have the rounds of a record": _draws,
         },
     )

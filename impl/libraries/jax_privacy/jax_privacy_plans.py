@@ -151,6 +151,18 @@ def _amplified(random):
     yield f"{words}, epsilon", epsilon * (1 - _MET), float(spent), epsilon * (1 + 1e-6)
 
 
+def _normalised_noise():
+    """Return whether a plan that normalises the columns of a strategy has noise for their norm of 1, or is refused."""
+    config = {"strategy": np.array([0.5, 0.25]), "iterations": 6, "epsilon": None, "delta": None}
+    try:
+        plan = BandMFExecutionPlanConfig(noise_multiplier=3.0, column_normalize=True, **config)
+        _, matrix, more = _planned(plan)
+    except ValueError:
+        return True
+    norm = np.linalg.norm(np.linalg.inv(materialised(matrix, config["iterations"])), axis=0).max()
+    return more["stddev"] >= 3.0 * float(norm) * (1 - _ROUNDING)
+
+
 def plan_relations():
     """Yield the relations of plans."""
     yield Relations(
@@ -159,6 +171,7 @@ def plan_relations():
             "parts of a plan fit together": _plans,
             "coefficients and their noise meet the target": _amplified,
         },
+        {"normalised columns have noise for their norm": _normalised_noise},
         seconds=60.0,
     )
 
