@@ -101,20 +101,27 @@ def _strategies(random, bands):
 
 
 def _values(random):
-    """Compare losses of samples with the densities of all patterns, for columns of at most two entries."""
-    yield from _compared(random, _strategies(random, 2))
+    """Compare losses of samples, alone and in a table, with the densities of all patterns, for one or two bands."""
+    for words, found, exact in _losses(random, _strategies(random, 2), 0.6):
+        yield (words, *near(found, exact, 1e-7, 1e-7))
 
 
 def _long_columns(random):
-    """Compare the same for a column of three entries, the last two of which are cut in the last rounds."""
-    strategy = BMinSepSampling(random.uniform(0.3, 0.9), _ROUNDS, 3, random.random() < 0.5)
-    yield from _compared(random, [(strategy, _column(random, 3), None)])
+    """Compare ratios of densities for three bands, whose last two columns the end cuts; batches truncated or not."""
+    rate, records = random.uniform(0.3, 0.9), random.randint(5, 15)
+    column, warm, limit = _column(random, 3), random.random() < 0.5, max(1, round(records * rate / (1 + 2 * rate)))
+    strategies = [
+        (BMinSepSampling(rate, _ROUNDS, 3, warm), column, None),
+        (BMinSepSampling(rate, _ROUNDS, 3, warm, limit), column, records),
+    ]
+    for words, found, exact in _losses(random, strategies, 1.0):
+        yield (f"ratio, {words}", *near(math.exp(found), math.exp(exact), 1e-6, 0))
 
 
-def _compared(random, strategies):
-    """Yield comparisons of losses, of a sample alone and in a table."""
+def _losses(random, strategies, least_sigma):
+    """Yield losses of samples with words and exact values: each sample in a table, and alone."""
     for strategy, column, records in strategies:
-        sigma, seed = random.uniform(0.6, 3), random.getrandbits(32)
+        sigma, seed = random.uniform(least_sigma, 3), random.getrandbits(32)
         for positive in (True, False):
             losses, drawn = sample_generation.get_privacy_loss_sample(
                 strategy, sigma, column, seed, positive, num_samples=4, dataset_size=records
@@ -127,9 +134,9 @@ def _compared(random, strategies):
                 if rest is not None:
                     exact -= _log_density(strategy, column, sigma, sample, rest, positive=False)
                 said = f"{words}, positive {positive}, sample {sample.tolist()!r}, others {rest}"
-                yield (said, *near(float(losses[place]), exact if positive else -exact, 1e-7, 1e-7))
+                yield said, float(losses[place]), exact if positive else -exact
                 alone = sample_generation.compute_privacy_loss(strategy, sample, sigma, column, rest)
-                yield (f"{said}, alone", *near(float(alone), exact, 1e-7, 1e-7))
+                yield f"{said}, alone", float(alone), exact
 
 
 def _draws(random):
