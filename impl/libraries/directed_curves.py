@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dpassay.impl.libraries.references import Deltas
 
-__all__ = ["EXACT_STEP", "DirectedCurve", "directed_curves"]
+__all__ = ["EXACT_STEP", "DirectedCurve", "crossing_rates", "directed_curves"]
 
 EXACT_STEP = 2.0**-10
 """A step of which multiples are exact, so that a loss is on the grid."""
@@ -89,3 +89,33 @@ def directed_curves(random: Random, pld: Any) -> Iterator[DirectedCurve]:
     ):
         exchanged = pld.PrivacyLossDistribution(losses._pmf_add, losses._pmf_remove)  # noqa: SLF001  # no public way
         yield DirectedCurve(words, losses, exchanged, deltas, epsilon=epsilon, delta=delta)
+
+
+def crossing_rates(random: Random, pld: Any) -> Iterator[tuple[str, Any, float, float]]:
+    """Yield false positive rates of a sample with noise beside a response, where the curves of both directions cross.
+
+    Parameters
+    ----------
+    random : random.Random
+        Source of the parameters.
+    pld : module
+        ``dp_accounting.pld.privacy_loss_distribution``.
+
+    Yields
+    ------
+    words : str
+        The mechanism and the rate.
+    losses : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+        Its losses on a grid with steps of `EXACT_STEP`.
+    rate, least : float
+        The false positive rate, and the false negative rate that the larger deltas of both directions allow.
+    """
+    sigma, share, epsilon = random.uniform(0.8, 1.2), random.uniform(0.1, 0.3), random.randint(700, 1500) * EXACT_STEP
+    response = pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(epsilon, 0.0), EXACT_STEP)
+    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=EXACT_STEP)
+    losses = response.compose(sampled)
+    deltas = deltas_with_response(partial(sampled_gaussian_deltas, sigma, share), epsilon, 0.0)
+    words = f"noise {sigma!r}, sample {share!r}, beside a response of {epsilon!r}"
+    curve = DirectedCurve(words, losses, losses, deltas, epsilon=epsilon, delta=0.0)
+    for rate in (0.003, 0.01, random.uniform(0.02, 0.1), random.uniform(0.3, 0.9)):
+        yield f"true positive rate at {rate!r}, {words}", losses, rate, curve.error_rates(rate)[2]

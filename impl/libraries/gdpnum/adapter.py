@@ -13,7 +13,7 @@ from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
 
 from dpassay.adapter import Answer, Nonsense, Relations
-from dpassay.impl.libraries.directed_curves import directed_curves
+from dpassay.impl.libraries.directed_curves import crossing_rates, directed_curves
 from dpassay.impl.libraries.phases import drawn_phases, stepped
 from dpassay.impl.libraries.references import (
     gaussian_delta,
@@ -106,7 +106,7 @@ def _directed(random):
     """Compare curves that depend on the direction, and that of a leak, with the supporting lines of their divergences.
 
     The lower curve holds. Where a sample is removed in place of added the library documents the larger one, which is
-    the upper bound then; compositions of samples with noise for all records, where both cross, are left out.
+    the upper bound then. Compositions where both cross are asked by `_crossing`.
     """
     for curve in directed_curves(random, pld):
         found, exchanged, exact = PLDConverter(curve.losses), PLDConverter(curve.exchanged), max(curve.deltas(0.0))
@@ -119,6 +119,12 @@ def _directed(random):
             yield (f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
             yield (f"tradeoff_function{at}, exchanged", *near(exchanged.tradeoff_function(rate), added, 0, 1e-4))
             yield f"get_beta{at}, exchanged", both - 1e-4, exchanged.get_beta(rate), max(removed, added) + 1e-4
+
+
+def _crossing(random):
+    """Compare true positive rates where the curves of both directions cross: the larger one holds."""
+    for words, losses, rate, least in crossing_rates(random, pld):
+        yield (words, *near(1 - PLDConverter(losses).get_beta(rate), 1 - least, 0, 1e-4))
 
 
 def _arrays(random):
@@ -214,6 +220,16 @@ def _between_losses():
     return found.get_beta(rate) >= 1 - math.exp(epsilon) * rate - 2 * _STEP
 
 
+def _covers_leaks():
+    """Return whether a mu admits that neighbours are told apart with probability 0.1, or is refused."""
+    losses = pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(1.0, 0.1), _STEP)
+    try:
+        mu = float(PLDConverter(losses).get_mu())
+    except ValueError:
+        return True
+    return 1 - _gaussian_rate(mu, 1e-3) >= 0.1
+
+
 def _covers_training():
     """Return whether the mu of a training, at the default grid, covers a lower bound of its delta.
 
@@ -253,7 +269,9 @@ def cases():
                 "regret is the distance of two curves": _regret,
             },
         ),
+        Relations("PLDConverter, crossing curves", {"error rates hold for both directions": _crossing}),
         Relations("PLDConverter, facts", {}, {"losses between points of the grid keep the curve": _between_losses}),
+        Relations("PLDConverter, leaks", {}, {"mu admits attacks without false positives": _covers_leaks}),
         Relations("CTDAccountant, facts", {}, facts),
         Relations("CTDAccountant, relations", {"accounts are those of their parts": _accounts}),
         Relations("CTDAccountant, training", {}, {"mu covers the delta of training": _covers_training}),

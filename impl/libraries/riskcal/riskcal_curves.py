@@ -13,7 +13,7 @@ from riskcal.analysis.rdp import pure
 from riskcal.calibration import dpsgd
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.directed_curves import EXACT_STEP, directed_curves
+from dpassay.impl.libraries.directed_curves import EXACT_STEP, crossing_rates, directed_curves
 from dpassay.impl.libraries.references import least_error_rate, near
 
 
@@ -33,7 +33,7 @@ def _directed(random):
     """Compare curves that depend on the direction, and that of a leak, with the supporting lines of their divergences.
 
     The lower curve holds. Where a sample is removed in place of added the library documents the larger one, which is
-    the upper bound then; compositions of samples with noise for all records, where both cross, are left out.
+    the upper bound then. Compositions where both cross are asked by `_crossing`.
     """
     for curve in directed_curves(random, pld):
         variables = analysis.pld_to_plrvs(curve.losses)
@@ -48,6 +48,14 @@ def _directed(random):
             yield (f"get_beta_from_pld{at}", *near(analysis.get_beta_from_pld(curve.losses, rate), both, 0, 1e-4))
             found, most = analysis.get_beta_from_pld(curve.exchanged, rate), max(removed, added)
             yield f"get_beta_from_pld{at}, exchanged", both - 1e-4, found, most + 1e-4
+
+
+def _crossing(random):
+    """Compare true positive rates where the curves of both directions cross: the larger one holds."""
+    for words, losses, rate, least in crossing_rates(random, pld):
+        yield (words, *near(1 - float(analysis.get_beta_from_pld(losses, rate)), 1 - least, 0, 1e-4))
+        found = float(analysis.get_beta_from_plrvs(analysis.pld_to_plrvs(losses), rate))
+        yield (f"{words}, of variables", *near(1 - found, 1 - least, 0, 1e-4))
 
 
 def _of_variables(words, variables, deltas):
@@ -117,3 +125,4 @@ def curve_relations():
             "arrays have the risks of their entries": _arrays,
         },
     )
+    yield Relations("riskcal.analysis, crossing curves", {"error rates hold for both directions": _crossing})
