@@ -156,9 +156,10 @@ def _budget_ends(side):
     return False
 
 
-def _unequal(side):
+def _unequal(side, place):
+    """Play a round of three clients, of whom the one at a place has another weight than the others."""
     wrapped, _ = _counted(side)
-    return _play(wrapped, 1, [1.0, 2.0, -3.0], weights=(5, 5, 6))
+    return _play(wrapped, 1, [1.0, 2.0, -3.0], weights=[6 if client == place else 5 for client in range(3)])
 
 
 def _sampling(side):
@@ -227,7 +228,10 @@ def accounting_refusals():
                 f"{words} with an accountant, {side}": functools.partial(attempt, side)
                 for side in SIDES
                 for words, attempt in (
-                    ("unequal weights", _unequal),
+                    *(
+                        (f"another weight at place {place}", functools.partial(_unequal, place=place))
+                        for place in range(3)
+                    ),
                     ("a median", functools.partial(_counted, inner=FedMedian())),
                     ("no noise", functools.partial(_counted, multiplier=0.0)),
                     ("Poisson sampling", _sampling),
