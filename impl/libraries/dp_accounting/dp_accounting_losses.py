@@ -136,29 +136,54 @@ def _tails_of(random, kind):
             yield from tails(words, loss.privacy_loss_tail(), pair, math.exp(log) / 2, pessimistic=pessimistic)
 
 
+def _target(random, kind):
+    """Return a guarantee that the kind of noise can give."""
+    epsilon, delta = random.uniform(0.2, 3), math.exp(random.uniform(math.log(1e-8), math.log(0.05)))
+    return pld.common.DifferentialPrivacyParameters(epsilon, 0.0 if kind in (Laplace, DiscreteLaplace) else delta)
+
+
+def _scale_of(loss, kind):
+    """Return the parameter of the noise of a loss."""
+    if kind is DiscreteGaussian:
+        return loss._sigma  # its standard deviation is not its parameter
+    return loss.standard_deviation if kind is Gaussian else loss.parameter
+
+
+def _added(random, kind):
+    """Check that a guarantee gets the noise of a removed record, which costs more, also where one is added."""
+    target = _target(random, kind)
+    _, sensitivity, _ = drawn(random, kind)
+    rate = random.uniform(0.05, 0.95)  # without a sample both cost the same
+    make = kind.made.from_privacy_guarantee
+    for more in ({},) if kind.discrete else ({}, {"pessimistic_estimate": False}):
+        added, removed = (
+            _scale_of(make(target, sensitivity, sampling_prob=rate, adjacency_type=way, **more), kind)
+            for way in (Way.ADD, Way.REMOVE)
+        )
+        words = f"{kind.made.__name__}.from_privacy_guarantee({target}, {sensitivity!r}, {rate!r}, {more})"
+        yield (f"{words}, a record is added", *near_exact(float(added), float(removed)))
+
+
 def _guarantees(random, kind):
     """Noise that is made for a guarantee gives it; noise that is smaller by a twentieth does not."""
-    epsilon, delta = random.uniform(0.2, 3), math.exp(random.uniform(math.log(1e-8), math.log(0.05)))
+    target = _target(random, kind)
+    epsilon, delta = target.epsilon, target.delta
     _, sensitivity, rate = drawn(random, kind)
-    is_pure = kind in (Laplace, DiscreteLaplace)
-    target = pld.common.DifferentialPrivacyParameters(epsilon, 0.0 if is_pure else delta)
     loss = kind.made.from_privacy_guarantee(target, sensitivity, sampling_prob=rate)
-    scale = loss.parameter if is_pure else loss.standard_deviation
-    if kind is DiscreteGaussian:
-        scale = loss._sigma  # its standard deviation is not its parameter
+    scale = _scale_of(loss, kind)
     words = f"{kind.made.__name__}.from_privacy_guarantee({epsilon!r}, {delta!r}, {sensitivity!r}, {rate!r})"
     for factor, suffices in ((1.0, True), (0.95, False)):
         # the discrete Laplace mechanism counts in reciprocals
         noise = kind(1 / (scale * (2 - factor))) if kind is DiscreteLaplace else kind(scale * factor)
         found = max(pair_of(noise, way, sensitivity, rate).delta(epsilon) for way in (Way.ADD, Way.REMOVE))
         if suffices:
-            yield f"{words}: delta", 0.0, found, target.delta * (1 + 1e-4) + ABSOLUTE
+            yield f"{words}: delta", 0.0, found, delta * (1 + 1e-4) + ABSOLUTE
         else:
-            yield f"{words}: delta with less noise", max(target.delta, 1e-9), found, 1.0
+            yield f"{words}: delta with less noise", max(delta, 1e-9), found, 1.0
     yield f"{words}: its sensitivity", sensitivity, float(loss.sensitivity), sensitivity
     yield f"{words}: its rate", rate, float(loss.sampling_prob), rate
     own = max(float(loss.get_delta_for_epsilon(epsilon)), 0.0)
-    yield f"{words}: its own delta", 0.9 * target.delta, own, target.delta * (1 + 1e-4) + ABSOLUTE
+    yield f"{words}: its own delta", 0.9 * delta, own, delta * (1 + 1e-4) + ABSOLUTE
 
 
 _CONSTRUCTORS = {
@@ -206,6 +231,7 @@ def loss_relations():
                     ("its inverse is the largest place of a loss", _inverses),
                     ("its delta is the largest difference in mass", _deltas),
                     ("noise for a guarantee gives it and no more", _guarantees),
+                    ("noise for a guarantee is that of a removed record", _added),
                     ("on a grid delta is rounded to the stated side", _on_a_grid),
                     *cut_off,
                 )
