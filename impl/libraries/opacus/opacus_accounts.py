@@ -177,6 +177,19 @@ def _constant(random):
         yield f"gdp, {sigma!r} and {rate!r}, refuses other {words}", 1.0, float(refused), 1.0
 
 
+def _refused(random):
+    """Check that a step that an account refuses leaves it as it was."""
+    (sigma, rate, _), (other, *_), *_ = _toured(random)
+    steps, delta = random.randint(20, 60), 1e-4
+    account = _stepped("gdp", [(sigma, rate, steps)])
+    before = account.get_epsilon(delta)
+    raises(ValueError, lambda: account.step(noise_multiplier=other, sample_rate=rate))
+    account.step(noise_multiplier=sigma, sample_rate=rate)
+    words = f"gdp, {steps} steps of {sigma!r} and {rate!r}, a refused one of noise {other!r}, and one more"
+    yield f"{words}, history {account.history!r}", steps + 1, account.history[-1][2], steps + 1
+    yield f"{words}, epsilon at {delta}", before, account.get_epsilon(delta), math.inf
+
+
 def _limits(random):
     """Check the formulas of the central limit theorem."""
     sigma, rate, steps = random.uniform(0.8, 4), random.uniform(0.01, 0.3), random.randint(1, 50)
@@ -259,6 +272,7 @@ def account_relations():
             "steps are counted": _steps,
             "changing steps cost the sum of all": _sums_of_steps,
             "estimates have one noise and one rate": _constant,
+            "a refused step leaves the account as it was": _refused,
             "estimates follow the central limit theorem": _limits,
             "the grid is large and fine enough": _domains,
             "noise for a budget meets it": _noise,
