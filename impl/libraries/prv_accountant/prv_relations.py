@@ -324,6 +324,19 @@ def _convolutions(random):
     yield (f"{words}, leak", *near(1 - math.exp(found.log_pmc_inf), leak))
 
 
+def _again(random):
+    """Check that two to five losses that are composed again are the same sums, by the mean of e^loss."""
+    for number in (2, 3, 4, 5):
+        some = [_Few(random) for _ in range(number)]
+        composer = composers.ConvolutionTree([few.losses for few in some])
+        exact = math.prod(math.fsum(p * math.exp(loss) for loss, p in few.pairs) for few in some)
+        for turn in ("once", "again"):
+            found = composer.compute_composition([1] * number)
+            mean = float(np.dot(found.pmf, np.exp(found.domain.ts())))
+            words = f"ConvolutionTree of {[few.pairs for few in some]!r}, composed {turn}, mean of e^loss"
+            yield (words, *near(mean, exact, 1e-8))
+
+
 def _moment(pairs, power):
     return math.fsum(p * loss**power for loss, p in pairs)
 
@@ -453,6 +466,7 @@ def relations():
             "losses on a grid keep their mean": _discretised,
         },
     )
+    yield Relations("composers.ConvolutionTree", {"losses that are composed again are the same sums": _again})
     yield Relations(
         "PRVAccountant, relations",
         {
