@@ -6,6 +6,7 @@ library's generator cannot be seeded.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 import warnings
@@ -294,6 +295,16 @@ def _answers():
     )
 
 
+# --- transformations of frames ------------------------------------------------------------------------------------
+
+
+def _frames():
+    # older versions lack the metric of dictionaries that these are about
+    joins = importlib.import_module("tmlt_core_joins")
+    yield from importlib.import_module("tmlt_core_stability").stability()
+    yield from joins.joins()
+
+
 # --- what must be refused ----------------------------------------------------------------------------------------
 
 
@@ -361,6 +372,7 @@ def cases():
             tables,
             metrics,
             records,
+            _frames,
             _numbers,
             families,
             _combinations,
