@@ -166,9 +166,15 @@ def _composed(counts, rate, delta):
     return float(accountant.get_epsilon(delta))
 
 
+_NOISES = [k / 20 for k in range(60, 121)]
+_RAISES = 3.45
+"""The only one of these numbers at which the end of a tail is lost by rounding, a known fault."""
+
+
 def _sampling_methods(random):
     """Compare with full batches: of a fixed size, of users with several examples, in cycles, in one release."""
-    delta, records, sigma, count = 10 ** random.uniform(-6, -3), 60, random.uniform(3, 6), random.randint(2, 5)
+    delta, records, count = 10 ** random.uniform(-6, -3), 60, random.randint(2, 5)
+    sigma = random.choice([noise for noise in _NOISES if noise != _RAISES])
     pld = _config("PLD")
     training = accounting.DpsgdTrainingAccountant(pld)
     users = accounting.DpsgdTrainingUserLevelAccountant(pld)
@@ -191,6 +197,13 @@ def _sampling_methods(random):
         exact = gaussian_epsilon(sigma / multiplier / math.sqrt(times), delta)
         words = f"{name}: noise {sigma!r}, {count} updates, {examples} examples of a user, delta {delta!r}"
         yield words, exact * (1 - 1e-9), float(found), exact * 1.02 + 2 * _INTERVAL * (count + 1)
+
+
+def _has_a_cost():
+    """Return whether a full batch of users with two examples costs at least what its Gaussian noise does."""
+    users, delta = accounting.DpsgdTrainingUserLevelAccountant(_config("PLD")), 1e-5
+    params = dp_params(_RAISES, 60, delta, records=60, examples_per_user=2, sampling_method=_FIXED)
+    return float(users.compute_epsilon(1, params)) >= gaussian_epsilon(_RAISES / 4, delta) * (1 - 1e-9)
 
 
 def _cached(random):
@@ -223,6 +236,9 @@ def training_relations():
             "a cache never understates": _cached,
         },
         seconds=120.0,
+    )
+    yield Relations(
+        "DpsgdTrainingUserLevelAccountant, full batches", {}, {f"noise of {_RAISES} has a cost": _has_a_cost}
     )
 
 
