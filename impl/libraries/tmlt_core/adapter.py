@@ -302,6 +302,7 @@ def _frames():
     # older versions lack the metric of dictionaries that these are about
     joins = importlib.import_module("tmlt_core_joins")
     yield from importlib.import_module("tmlt_core_stability").stability()
+    yield from importlib.import_module("tmlt_core_nested").nested()
     yield from joins.joins()
 
 
