@@ -22,10 +22,12 @@ from diffprivlib_forms import form_relations
 from diffprivlib_limits import limit_cases
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
+from diffprivlib_options import option_relations
 from diffprivlib_own_noise import own_noise_relations
 from diffprivlib_refusals import refusals
 from diffprivlib_relations import relations
 from diffprivlib_selection import selection_families
+from diffprivlib_tool_options import tool_option_relations
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
@@ -301,5 +303,6 @@ def cases():
         families, model_families, mechanism_families, selection_families, fixed_noise, fixed_selection
     )
     told = present_cases(relations, call_relations, fit_relations, own_noise_relations, form_relations, draw_relations)
+    options = present_cases(option_relations, tool_option_relations)
     refused = present_cases(_refusals, refusals, limit_cases)
-    return [*found, *present_cases(_tools, _models, _answers), *told, *refused]
+    return [*found, *present_cases(_tools, _models, _answers), *told, *options, *refused]
