@@ -246,7 +246,8 @@ def _clusters(random):
     """Check that all iterations have one epsilon together: each record is in one cluster of each of them.
 
     The parts of counts and of sums are exchanged, which is a known fault: of two to four columns they are less than
-    epsilon, of more than four they are above it. So of several columns the upper bound alone is asked, up to four.
+    epsilon, of more than four they are above it. So of several columns the upper bound alone is asked, up to four; a
+    case of its own asks it of more.
     """
     for clusters, columns in itertools.product((1, 2, 4), (1, 2, 4)):
         epsilon, size = random.uniform(0.5, 90), random.randint(8, 40)
@@ -316,7 +317,8 @@ def _components(random):
 def _forest(random):
     """Check that each record is in one leaf that has the whole epsilon, in trees that are added too.
 
-    A forest takes the places of classes for their names, so that its classes are named by their places here.
+    A forest takes the places of classes for their names, which is a known fault. So its classes are named by their
+    places here.
     """
     names = np.arange(4)  # the last class does not occur
     for trees, depth, shuffle, warm in itertools.product((1, 3), (1, 3), _BOTH, _BOTH):

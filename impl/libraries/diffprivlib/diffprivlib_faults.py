@@ -1,0 +1,32 @@
+"""Relations of diffprivlib that a release breaks, each a case of its own: budgets, and what the noise is made for.
+
+They are asked beside the relations of options, which leave these calls out. Every mechanism returns its value
+unchanged and is noted.
+"""
+
+from __future__ import annotations
+
+from diffprivlib import models
+from diffprivlib_calls import spent, without_noise
+from diffprivlib_comparisons import at_most
+
+from dpassay.adapter import Relations
+
+__all__ = ["fault_relations"]
+
+
+def _many_columns(random):
+    """Check that a cluster has one epsilon over all iterations: its count and the sum of each of its columns."""
+    for columns in (5, 10, 40):
+        epsilon, size = random.uniform(0.3, 3), random.randint(6, 20)
+        rows = [[random.uniform(0, 1) for _ in range(columns)] for _ in range(size)]
+        with without_noise() as calls:
+            model = models.KMeans(n_clusters=1, epsilon=epsilon, bounds=(0.0, 1.0)).fit(rows)
+        words = f"{columns} columns, {size} records, epsilon {epsilon!r}"
+        yield f"{words}: calls", float(model.n_iter_ * (1 + columns)), float(len(calls)), float(len(calls))
+        yield at_most(f"{words}: epsilons of a cluster", spent(calls), epsilon)
+
+
+def fault_relations():
+    """Yield the relations."""
+    yield Relations("models.KMeans, many columns", {"counts and sums have one epsilon": _many_columns})
