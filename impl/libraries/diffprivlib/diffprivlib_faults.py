@@ -6,9 +6,10 @@ unchanged and is noted.
 
 from __future__ import annotations
 
-from diffprivlib import models
+import numpy as np
+from diffprivlib import models, tools
 from diffprivlib_calls import spent, without_noise
-from diffprivlib_comparisons import at_most
+from diffprivlib_comparisons import at_least, at_most
 
 from dpassay.adapter import Relations
 
@@ -27,6 +28,22 @@ def _many_columns(random):
         yield at_most(f"{words}: epsilons of a cluster", spent(calls), epsilon)
 
 
+def _weights(random):
+    """Check that the noise of a bin is made for a record of the largest weight."""
+    weights = [float(random.randint(2, 9)) for _ in range(6)]
+    places = [random.uniform(0, 1) for _ in weights]
+    for name, records in (("histogram", (places,)), ("histogramdd", ([places],)), ("histogram2d", (places, places))):
+        axes = 2 if name == "histogram2d" else 1
+        ranges = (0.0, 1.0) if name == "histogram" else [(0.0, 1.0)] * axes
+        epsilon = random.uniform(0.3, 3)
+        with without_noise() as calls:
+            getattr(tools, name)(*records, epsilon=epsilon, bins=2, range=ranges, weights=weights)
+        words = f"{name}, weights {weights}, epsilon {epsilon!r}"
+        for call in calls:
+            yield at_least(f"{words}: sensitivity", call.of.sensitivity, max(weights))
+
+
 def fault_relations():
     """Yield the relations."""
     yield Relations("models.KMeans, many columns", {"counts and sums have one epsilon": _many_columns})
+    yield Relations("tools.histogram, large weights", {"noise is made for the largest weight": _weights})
