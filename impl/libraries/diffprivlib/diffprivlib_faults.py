@@ -43,7 +43,24 @@ def _weights(random):
             yield at_least(f"{words}: sensitivity", call.of.sensitivity, max(weights))
 
 
+def _whole_means(random):
+    """Check that the noise of a mean in integers is made for its change where one record is replaced."""
+    for _ in range(5):
+        epsilon, size = random.uniform(0.3, 3), random.randint(5, 30)
+        low, width = random.randint(0, 4), random.randint(1, 5)
+        values, made = [], []
+        for first in (low, low + width):
+            records = np.array([first, *[low + width] * (size - 1)])
+            with without_noise() as calls:
+                tools.mean(records, epsilon=epsilon, bounds=(low, low + width), dtype=int)
+            values.append(float(calls[0].value))
+            made.append(float(calls[0].of.sensitivity))
+        words = f"{size} records between {low} and {low + width}, epsilon {epsilon!r}"
+        yield at_least(f"{words}: sensitivity", min(made), values[1] - values[0])
+
+
 def fault_relations():
     """Yield the relations."""
     yield Relations("models.KMeans, many columns", {"counts and sums have one epsilon": _many_columns})
     yield Relations("tools.histogram, large weights", {"noise is made for the largest weight": _weights})
+    yield Relations("tools.mean, in integers", {"noise is made for the change of the truncated mean": _whole_means})
