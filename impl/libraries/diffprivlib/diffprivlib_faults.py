@@ -6,6 +6,8 @@ unchanged and is noted.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from diffprivlib import models, tools
 from diffprivlib_calls import spent, without_noise
@@ -59,8 +61,21 @@ def _whole_means(random):
         yield at_least(f"{words}: sensitivity", min(made), values[1] - values[0])
 
 
+def _names_of_classes():
+    """Return whether the leaves of a forest have as many records of each class as there are."""
+    labels = [2, 5, 5, 7, 7, 7]
+    with without_noise() as calls, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models.RandomForestClassifier(1, epsilon=1.0, bounds=(0.0, 1.0), classes=[2, 5, 7], random_state=0).fit(
+            np.linspace(0.1, 0.9, 6).reshape(-1, 1), labels
+        )
+    return np.sum([call.value for call in calls], axis=0).tolist() == [1, 2, 3]
+
+
 def fault_relations():
     """Yield the relations."""
     yield Relations("models.KMeans, many columns", {"counts and sums have one epsilon": _many_columns})
     yield Relations("tools.histogram, large weights", {"noise is made for the largest weight": _weights})
     yield Relations("tools.mean, in integers", {"noise is made for the change of the truncated mean": _whole_means})
+    names = {"each class is counted under its name": _names_of_classes}
+    yield Relations("models.RandomForestClassifier, names of classes", {}, names)
