@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from statistics import NormalDist
 
 from riskcal import calibration
 from riskcal.accountants import CTDAccountant
@@ -132,6 +134,27 @@ def _searched(random):
         yield f"{name}, epsilon at the noise", most - _TOLERANCE - 1e-9, found, most + 1e-9
 
 
+def _out_of_reach(random):
+    """Check that no noise is found where all of the range is too small, by a search or by its parts."""
+    share, count = random.uniform(0.2, 1), random.randint(2, 6)
+    of_noise = share * math.sqrt(count)
+    alpha = random.uniform(0.02, 0.3)
+    beta = (1 - alpha) * random.uniform(0.5, 0.9)
+    needed = of_noise / (NormalDist().inv_cdf(1 - alpha) - NormalDist().inv_cdf(beta))
+    largest = needed * random.uniform(0.3, 0.8)
+    words = f"find_noise_multiplier_for_err_rates, rate {share!r}, {count} steps, {alpha!r}, {beta!r}, {largest!r}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each part of the search that fails is told
+        try:
+            result = blackbox.find_noise_multiplier_for_err_rates(
+                _Accountant, alpha, beta, share, count, mu_min=largest / 4, mu_max=largest
+            )
+        except (RuntimeError, ValueError):
+            yield f"{words}, refused", 1.0, 1.0, 1.0
+        else:
+            yield f"{words}, noise", needed * (1 - 1e-9), float(result.noise_multiplier), math.inf
+
+
 def _targets(random):
     """Compare the risk at the value that the general search finds, of noise and of its inverse, with each target."""
     alpha, delta, tolerance = random.uniform(0.02, 0.5), 10 ** random.uniform(-6, -1), 10 ** random.uniform(-4, -2)
@@ -173,6 +196,7 @@ def calibration_relations():
             "noise meets the target": _calibrated,
             "noise for samples meets the target": _calibrated_on_samples,
             "noise for an accountant meets the target": _searched,
+            "noise out of reach is not found": _out_of_reach,
             "each target is met by noise and by its inverse": _targets,
         },
         seconds=120.0,
