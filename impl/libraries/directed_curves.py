@@ -64,6 +64,16 @@ class DirectedCurve:
         return removed, added, least_error_rate(((level, max(pair)) for level, pair in self._pairs), rate)
 
 
+def _response(pld: Any, epsilon: float, delta: float) -> Any:
+    """Return the losses of a randomised response that may leak, on the grid."""
+    return pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(epsilon, delta), EXACT_STEP)
+
+
+def _sampled(pld: Any, sigma: float, share: float) -> Any:
+    """Return the losses of a Gaussian mechanism on a Poisson sample, on the grid."""
+    return pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=EXACT_STEP)
+
+
 def directed_curves(random: Random, pld: Any) -> Iterator[DirectedCurve]:
     """Yield a randomised response, a Gaussian mechanism on a sample, and that one with a leak.
 
@@ -76,11 +86,7 @@ def directed_curves(random: Random, pld: Any) -> Iterator[DirectedCurve]:
     """
     sigma, share = random.uniform(0.8, 2), random.uniform(0.05, 0.6)
     epsilon, delta = random.randint(300, 2500) * EXACT_STEP, random.uniform(0.05, 0.2)
-    response, leak = (
-        pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(loss, delta), EXACT_STEP)
-        for loss in (epsilon, 0.0)
-    )
-    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=EXACT_STEP)
+    response, leak, sampled = _response(pld, epsilon, delta), _response(pld, 0.0, delta), _sampled(pld, sigma, share)
     of_sample = partial(sampled_gaussian_deltas, sigma, share)
     for words, losses, deltas in (
         (f"a response of {epsilon!r}, {delta!r}", response, deltas_with_response(no_deltas, epsilon, delta)),
@@ -111,9 +117,7 @@ def crossing_rates(random: Random, pld: Any) -> Iterator[tuple[str, Any, float, 
         The false positive rate, and the false negative rate that the larger deltas of both directions allow.
     """
     sigma, share, epsilon = random.uniform(0.8, 1.2), random.uniform(0.1, 0.3), random.randint(700, 1500) * EXACT_STEP
-    response = pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(epsilon, 0.0), EXACT_STEP)
-    sampled = pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=EXACT_STEP)
-    losses = response.compose(sampled)
+    losses = _response(pld, epsilon, 0.0).compose(_sampled(pld, sigma, share))
     deltas = deltas_with_response(partial(sampled_gaussian_deltas, sigma, share), epsilon, 0.0)
     words = f"noise {sigma!r}, sample {share!r}, beside a response of {epsilon!r}"
     curve = DirectedCurve(words, losses, losses, deltas, epsilon=epsilon, delta=0.0)
