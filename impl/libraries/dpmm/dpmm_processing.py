@@ -8,6 +8,7 @@ import itertools
 import logging
 import math
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -86,12 +87,9 @@ def _grown(data, epsilon, bins, depth, path):
     cells = 2**depth
     splits = [True] * cells + [False] * (cells - 1) + [True, False] * (path - 1) + [False] * 2
     noise = (1e9 if split else -1e9 for split in splits)
-    binner, kept = binners.PrivTreeBinner(n_bins=bins, epsilon=epsilon, lower=0.0, upper=1.0), binners.laplace_noise
-    binners.laplace_noise = lambda **_: next(noise)
-    try:
+    binner = binners.PrivTreeBinner(n_bins=bins, epsilon=epsilon, lower=0.0, upper=1.0)
+    with mock.patch.object(binners, "laplace_noise", side_effect=noise):
         binner.fit(data)
-    finally:
-        binners.laplace_noise = kept
     return binner
 
 

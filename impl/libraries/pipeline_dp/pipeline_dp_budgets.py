@@ -7,9 +7,9 @@ what they are asked: that is compared with the parameters and the records that t
 from __future__ import annotations
 
 import collections
-import contextlib
 import itertools
 import math
+from unittest import mock
 
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
@@ -21,16 +21,6 @@ from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_epsilon, near
 
 __all__ = ["budgets"]
-
-
-@contextlib.contextmanager
-def _replaced(owner, name, substitute):
-    kept = getattr(owner, name)
-    setattr(owner, name, substitute)
-    try:
-        yield
-    finally:
-        setattr(owner, name, kept)
 
 
 # --- the selection of partitions -----------------------------------------------------------------------------------
@@ -63,7 +53,7 @@ def _asked(records, params, accountant):
         value_extractor=lambda _: 0.0,
     )
     run = engine.select_partitions if isinstance(params, dp.SelectPartitionsParams) else engine.aggregate
-    with _replaced(partition_selection, "create_partition_strategy", create):
+    with mock.patch.object(partition_selection, "create_partition_strategy", create):
         result = run(records, params, extractors)
         accountant.compute_budgets()
         list(result)
@@ -257,7 +247,7 @@ def _chosen_up_to(random, upper, keys):
 
     engine = dp.DPEngine(dp.NaiveBudgetAccountant(1.0, 0.0), dp.LocalBackend())
     extractors = dp.DataExtractors(lambda row: row[0], lambda row: row[1], lambda _: 0.0)
-    with _replaced(dp_computations, "ExponentialMechanism", Choice):
+    with mock.patch.object(dp_computations, "ExponentialMechanism", Choice):
         found = list(engine.calculate_private_contribution_bounds(records, params, extractors, list(range(keys))))
     most = min(upper, keys)
     words = f"at most {upper} of {keys} partitions, epsilon {spent!r}, then {later!r}"

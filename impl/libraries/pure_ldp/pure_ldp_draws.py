@@ -11,7 +11,8 @@ import itertools
 import math
 import random
 import re
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import numpy as np
 from pure_ldp import frequency_oracles as oracles
@@ -140,15 +141,10 @@ def _in_place(draws):
 
 @contextmanager
 def _replaced(functions):
-    kept = [(owner, name, getattr(owner, name)) for owner, named in functions.items() for name in named]
-    for owner, named in functions.items():
-        for name, function in named.items():
-            setattr(owner, name, function)
-    try:
+    with ExitStack() as stack:
+        for owner, named in functions.items():
+            stack.enter_context(mock.patch.multiple(owner, **named))
         yield
-    finally:
-        for owner, name, function in kept:
-            setattr(owner, name, function)
 
 
 def _refused(low, high):

@@ -7,10 +7,10 @@ bounds; its numbers are compared with those that the metadata promise.
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pandas as pd
-from smartnoise_noise import replaced
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
 from snsql.sql._mechanisms.base import Mechanism as Kind
@@ -357,7 +357,7 @@ def _released(query, change, *, rows=_ROWS, pre_aggregated=None, **options):
         seen.append((mechanism, list(values)))
         return [change(value) for value in values]
 
-    with replaced(Laplace, "release", release):
+    with mock.patch.object(Laplace, "release", release):
         found = table(rows, **options).execute(query, pre_aggregated=pre_aggregated)
     return sorted(tuple(row) for row in found[1:]), seen
 

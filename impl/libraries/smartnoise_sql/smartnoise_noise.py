@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from contextlib import contextmanager
 from statistics import NormalDist
+from unittest import mock
 
 from snsql import Privacy
 from snsql.sql._mechanisms import Gaussian, Laplace
@@ -27,20 +28,9 @@ from dpassay.impl.libraries.references import (
 )
 from dpassay.impl.libraries.refusing import raises
 
-__all__ = ["noise_of_the_library", "replaced"]
+__all__ = ["noise_of_the_library"]
 
 bounds_module = importlib.import_module("snsql.sql._mechanisms.approx_bounds")
-
-
-@contextmanager
-def replaced(owner, name, value):
-    """Replace an attribute."""
-    kept = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, kept)
 
 
 def _near(one, other):
@@ -74,7 +64,7 @@ def _quantiles():
     parts = (0.02, 0.3, 0.72, 0.991)
 
     def laplace():
-        with replaced(noise, "sys_rand", _Uniform(*parts)):
+        with mock.patch.object(noise, "sys_rand", _Uniform(*parts)):
             found = noise.laplace(40.0, 2.5, len(parts))
         expected = [_laplace_quantile(40.0, 2.5, part) for part in parts]
         # uniform numbers may be turned round: noise is symmetric
@@ -82,7 +72,7 @@ def _quantiles():
         return any(all(map(_near, found, one)) for one in (expected, turned))
 
     def normal():
-        with replaced(noise, "sys_rand", _Uniform(*parts)):
+        with mock.patch.object(noise, "sys_rand", _Uniform(*parts)):
             found = noise.normal(40.0, 2.5, len(parts))
         return all(_near(x, NormalDist(40.0, 2.5).inv_cdf(part)) for x, part in zip(found, parts))
 
@@ -158,7 +148,7 @@ def _counted(module, name):
         scales.append(float(scale))
         return add
 
-    with replaced(module, name, make):
+    with mock.patch.object(module, name, make):
         yield seen, scales
 
 
@@ -216,7 +206,7 @@ def _bins(random):
 
             return add
 
-        with replaced(bounds_module, "make_laplace", make):
+        with mock.patch.object(bounds_module, "make_laplace", make):
             return bounds_module.approx_bounds(values, 1.5), seen
 
     draws = random.sample(range(2 * 64), 6)
@@ -244,7 +234,7 @@ def _bounds():
             scales.append(scale)
             return lambda value: value + added
 
-        with replaced(bounds_module, "make_laplace", make):
+        with mock.patch.object(bounds_module, "make_laplace", make):
             result = bounds_module.approx_bounds(values, epsilon)
         return result, set(scales)
 
