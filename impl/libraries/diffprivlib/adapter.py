@@ -14,6 +14,7 @@ import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib_calls import call_relations
+from diffprivlib_densities import density_relations
 from diffprivlib_draws import draw_relations
 from diffprivlib_families import families
 from diffprivlib_faults import fault_relations
@@ -304,6 +305,6 @@ def cases():
         families, model_families, mechanism_families, selection_families, fixed_noise, fixed_selection
     )
     told = present_cases(relations, call_relations, fit_relations, own_noise_relations, form_relations, draw_relations)
-    options = present_cases(option_relations, tool_option_relations, fault_relations)
+    options = present_cases(option_relations, tool_option_relations, fault_relations, density_relations)
     refused = present_cases(_refusals, refusals, limit_cases)
     return [*found, *present_cases(_tools, _models, _answers), *told, *options, *refused]
