@@ -7,6 +7,7 @@ with the name of the library's own.
 import builtins
 import json
 import math
+import os
 import queue
 import subprocess
 import threading
@@ -108,7 +109,8 @@ class Worker:
     losses : list of str
         The reason of each loss of the worker.
     waits : list of float
-        Seconds for which each lost request was waited for; infinite if the process ended.
+        Seconds for which each lost request was waited for; infinite if the process ended. Of one that was given up
+        at the deadline while it computed, the seconds of processor time that it had.
     deadline : float
         On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
         raise `WorkerLostError` without being sent.
@@ -174,6 +176,7 @@ class Worker:
         assert self._process is not None
         self._next_id += 1
         patience = min(self._timeout, max(self.deadline - time.monotonic(), _LEAST_PATIENCE))
+        before = self._process.processor_time()
         try:
             reply = self._process.exchange({"id": self._next_id, "do": do, **fields}, patience)
         except _LostError as error:
@@ -181,9 +184,13 @@ class Worker:
             reason = f"the worker {error} during {do}{about}"
             self.losses.append(reason)
             is_waiting = isinstance(error, _NoAnswerError)
-            self.waits.append(patience if is_waiting else math.inf)
+            is_late = is_waiting and patience < self._timeout
+            after = self._process.processor_time()
+            # a busy machine gives little time to a process that would answer
+            had = after[1] - before[1] if before and after and after[0] and is_late else patience
+            self.waits.append(had if is_waiting else math.inf)
             self.close()
-            raise WorkerLostError(reason, is_late=is_waiting and patience < self._timeout) from None
+            raise WorkerLostError(reason, is_late=is_late) from None
         except BaseException:  # interrupted between request and reply: the next reply would be the wrong one
             self.close()
             raise
@@ -311,6 +318,16 @@ class _Process:
         if not isinstance(reply, dict):
             raise _LostError(f"wrote {line.strip()[:100]!r}, which is not a protocol message")
         return reply
+
+    def processor_time(self) -> tuple[bool, float] | None:
+        """Return whether the process computes, or would, and the seconds that it had; None where nothing tells."""
+        try:
+            told = Path(f"/proc/{self._popen.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has ended, or the system has no such files
+            return None
+        # after the name, which is in parentheses: the state, and ten places later the times in user and system mode
+        state, *numbers = told.rpartition(")")[2].split()
+        return state == "R", sum(map(int, numbers[10:12])) / os.sysconf("SC_CLK_TCK")
 
     def _ending(self) -> str:
         try:

@@ -11,6 +11,7 @@ import pytest
 from tests.impl.libraries.fake_cases import ADAPTER, ONE, answer, mechanism, rng
 
 from dpassay.arguments import UsageError
+from dpassay.impl.libraries import worker_process
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
@@ -73,6 +74,42 @@ def test_what_is_not_answered_by_the_deadline_is_given_up(monkeypatch: pytest.Mo
             WorkerLostError, match=r"did not answer within 0.2 s during sample \(hang\)|time limit of the check"
         ):
             hanging.sample(ONE, 3, rng())
+
+
+@pytest.mark.parametrize(("is_computing", "waited"), [(False, 0.6), (True, 0.25)])
+def test_at_the_deadline_a_busy_worker_was_waited_for_while_it_computed(
+    is_computing: bool, waited: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is busy otherwise is stood in for by what the system tells: 0.25 s of processor time."""
+    monkeypatch.setattr(worker_process, "_LEAST_PATIENCE", 0.6)
+    told = iter([(False, 1.0), (is_computing, 1.25)])
+    with Worker(sys.executable, ADAPTER) as worker:
+        hanging = mechanism({case.name: case for case in open_library(worker)}, "hang")
+        monkeypatch.setattr(worker_process._Process, "processor_time", lambda _: next(told))
+        worker.deadline = time.monotonic() + 0.1
+        with pytest.raises(WorkerLostError, match=r"did not answer within 0.6 s"):
+            hanging.sample(ONE, 3, rng())
+        assert worker.waits == [waited]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell the time of a process")
+def test_the_system_tells_whether_a_process_computes() -> None:
+    endless = worker_process._Process([sys.executable, "-c", "while True: pass"])
+    idle = worker_process._Process([sys.executable, "-c", "import time; time.sleep(100)"])
+    try:
+        end = time.monotonic() + 60
+        while (endless.processor_time() or (False, 0.0))[1] < 0.2 and time.monotonic() < end:
+            time.sleep(0.05)
+        computes, seconds = endless.processor_time() or (False, 0.0)
+        assert computes
+        assert seconds >= 0.2
+        while (idle.processor_time() or (True, 0.0))[0] and time.monotonic() < end:  # until it has started to sleep
+            time.sleep(0.05)
+        assert not (idle.processor_time() or (True, 0.0))[0]
+    finally:
+        endless.kill()
+        idle.kill()
+    assert endless.processor_time() is None
 
 
 def test_nothing_is_asked_after_the_deadline(worker: Worker, cases: dict[str, RemoteCase]) -> None:
