@@ -206,7 +206,7 @@ def composition_delta(steps: list[tuple[float, float, int]], epsilon: float) -> 
     0.462117
     """
     losses = [(0.0, 1.0)]
-    hidden = 1.0
+    hidden = 0.0  # the logarithm of the probability that no step gives itself away
     for own, delta, count in steps:
         worse = 1 / (1 + math.exp(-own))
         chances = [math.comb(count, k) * worse**k * (1 - worse) ** (count - k) for k in range(count + 1)]
@@ -215,6 +215,6 @@ def composition_delta(steps: list[tuple[float, float, int]], epsilon: float) -> 
             for loss, weight in losses
             for k, chance in enumerate(chances)
         ]
-        hidden *= (1 - delta) ** count
+        hidden += count * (math.log1p(-delta) if delta < 1 else -math.inf)
     excess = math.fsum(-math.expm1(epsilon - loss) * weight for loss, weight in losses if loss > epsilon)
-    return 1 - hidden * (1 - excess)
+    return -math.expm1(hidden) + math.exp(hidden) * excess

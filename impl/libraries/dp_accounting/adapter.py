@@ -16,6 +16,7 @@ from dp_accounting_losses import loss_relations
 from dp_accounting_more import identities, more_answers, more_refusals
 from dp_accounting_outcomes import outcome_relations
 from dp_accounting_pmfs import pmf_relations
+from dp_accounting_points import point_relations
 from dp_accounting_refusals import further_refusals
 from dp_accounting_searches import search_relations
 
@@ -358,7 +359,14 @@ def _exists(case):
 def _relations():
     """Yield the relations, for releases that have every event: 0.6 and later."""
     if hasattr(dp, "get_epsilon_gaussian"):
-        for group in (loss_relations, pmf_relations, outcome_relations, event_relations, search_relations):
+        for group in (
+            loss_relations,
+            pmf_relations,
+            outcome_relations,
+            event_relations,
+            search_relations,
+            point_relations,
+        ):
             yield from group()
 
 

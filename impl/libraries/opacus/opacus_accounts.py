@@ -262,8 +262,21 @@ def _noise(random):
         yield words, epsilon - tolerance * (1 + 1e-9), cost(sigma, steps), epsilon
 
 
+def _large_orders(_):
+    """Check a large fractional order, at which a known finding appears in every run."""
+    smaller, middle, greater = (
+        rdp.compute_rdp(q=0.5, noise_multiplier=50.0, steps=1, orders=order) for order in (60.0, 60.5, 61.0)
+    )
+    words = "compute_rdp(q=0.5, noise_multiplier=50.0, steps=1), order 60.5"
+    yield words, smaller * (1 - _ROUNDING), middle, greater * (1 + _ROUNDING)
+
+
 def account_relations():
     """Yield the relations."""
+    yield Relations(
+        "analysis.rdp, order 60.5",
+        {"a divergence lies between those of smaller and greater orders": _large_orders},
+    )
     yield Relations(
         "accountants, histories",
         {

@@ -317,9 +317,20 @@ def _odometers():
     )
 
 
+def _one_more_query(_):
+    """Check that one more query costs more, where a known finding appears in every run."""
+    spent = []
+    for count in (24, 25):
+        odometer = Odometer(Privacy(epsilon=0.001, delta=0.01))
+        odometer.spend(count)
+        spent.append(float(odometer.spent[0]))
+    yield "Odometer(Privacy(epsilon=0.001, delta=0.01)), epsilon of 25 queries after 24", *spent, math.inf
+
+
 def noise_of_the_library():
     """Yield facts about the noise of this library."""
     yield _quantiles()
     yield _sizes()
     yield _bounds()
     yield _odometers()
+    yield Relations("Odometer.spent, one more query", {"epsilon grows with the queries": _one_more_query})

@@ -105,6 +105,12 @@ def test_the_composition_of_steps_is_that_of_the_enclosure(epsilon: float) -> No
     assert composition_delta(STEPS, epsilon) == pytest.approx(float(exact), rel=1e-9)
 
 
+def test_a_tiny_delta_of_composed_steps_keeps_its_digits() -> None:
+    exact = heterogeneous_delta([0.15] * 94, [0.0] * 94, 12.5)
+    assert composition_delta([(0.15, 0.0, 94)], 12.5) == pytest.approx(float(exact), rel=1e-9, abs=0)
+    assert composition_delta([(0.15, 1.0, 2)], 12.5) == 1.0
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_closed_formula_of_many_steps_is_sound_and_less_than_the_sum(seed: int) -> None:
     for steps in many_equal_steps(Random(seed)):  # noqa: S311  # a draw that can be repeated
