@@ -51,7 +51,7 @@ class _Answers:
     late: set[str] = field(default_factory=set)
     """Those of them that the end of the time stopped."""
     mistakes: dict[str, str] = field(default_factory=dict)
-    numbers: list[Numbers] = field(default_factory=list)
+    numbers: list[tuple[FindingKind, Numbers]] = field(default_factory=list)
     """The worst numbers of broken relations on each side, with the bounds that they break; None where one raises."""
 
     def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
@@ -67,7 +67,7 @@ class _Answers:
             if error.is_own or error.is_unasked:
                 self.mistakes[words] = f"{words}: {error}"
             else:
-                self.numbers.append((None, None))
+                self.numbers.append((FindingKind.WRONG_ANSWER, (None, None)))
                 self._note(words, seed, f"valid parameters raise {error}")
         else:
             self.compared += number
@@ -75,7 +75,7 @@ class _Answers:
                 self.answered.add(words)
             if failed:
                 told = _worst_on_each_side(failed)
-                self.numbers += [_numbers_of(row) for row in told]
+                self.numbers += [_in_kind(case, words, row) for row in told]
                 self._note(words, seed, "; ".join(_in_words(*row) for row in told))
 
     def unanswered(self, relations: Collection[str]) -> list[str]:
@@ -105,6 +105,25 @@ def _numbers_of(row: _Row) -> tuple[float, float]:
     if math.isnan(low) or math.isnan(high):
         return math.nan, math.nan
     return value, high if value > high else low
+
+
+def _in_kind(case: RemoteRelations, words: str, row: _Row) -> tuple[FindingKind, Numbers]:
+    """Return the kind of the fault that a broken row is, and the claimed and the certified number.
+
+    A number that is lost or spent beyond its bound is what is certified, where the bound is what is claimed.
+    """
+    number, bound = _numbers_of(row)
+    side = "above" if number > bound else "below"  # NaN is on no side
+    if math.isnan(number):
+        return FindingKind.WRONG_ANSWER, (number, bound)
+    is_fact = words in case.facts and words in case.unsafe  # one that does not hold is on both sides
+    if is_fact or case.unsafe.get(words) in {side, "either"}:
+        return FindingKind.VIOLATION, (bound, number) if side == "above" else (number, bound)
+    is_understated = words in case.understated and side == "below"
+    return FindingKind.UNSOUND_NUMBER if is_understated else FindingKind.WRONG_ANSWER, (number, bound)
+
+
+_GRAVEST_FIRST = (FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER)
 
 
 def _worst_on_each_side(failed: Sequence[_Row]) -> list[_Row]:
@@ -137,9 +156,9 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
     losses = [detail for _, detail in answers.losses]
     if answers.broken:
         detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
-        (claimed, certified), *others = answers.numbers
+        (kind, (claimed, certified)), *others = sorted(answers.numbers, key=lambda one: _GRAVEST_FIRST.index(one[0]))
         told = Finding(
-            FindingKind.WRONG_ANSWER,
+            kind,
             detail,
             claimed=claimed,
             certified=certified,
@@ -148,7 +167,7 @@ def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
             calls=asked,
             witness={"broken": answers.broken, "details": answers.details},
         )
-        return with_beside(told, others, unanswered, [*mistakes, *losses])
+        return with_beside(told, [numbers for _, numbers in others], unanswered, [*mistakes, *losses])
     if mistakes:
         return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)
     if losses or asked < number:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     Compared = tuple[str, float, float, float]
 
 __all__ = ["Relations"]
+
+_SIDES = ("below", "above", "either")
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,20 @@ class Relations:
     seconds : float, default 15.0
         Processor time that a relation or fact may take; one that takes longer is a finding, since a search that does
         not end answers nothing. It should be several times what they take on a slow machine.
+    unsafe : mapping
+        Description of a relation or fact that protects the records, to the side of its bounds on which a number of
+        the library does not: ``below`` for noise and sensitivities, ``above`` for what is spent or lost, or
+        ``either``. A number on this side is a violation, and every other one a wrong answer. A fact that does not
+        hold is on both sides.
+    understated : collection of str
+        Descriptions of relations whose numbers the library states as bounds on a loss: below its bounds such a number
+        is unsound.
 
     Raises
     ------
     ValueError
-        If `seconds` is not a finite positive number, or a description is used twice.
+        If `seconds` is not a finite positive number, a description is used twice, or `unsafe` or `understated` have
+        an unknown description or side.
 
     Examples
     --------
@@ -57,6 +68,8 @@ class Relations:
     relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
     facts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     seconds: float = 15.0
+    unsafe: Mapping[str, str] = field(default_factory=dict)
+    understated: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds < math.inf:
@@ -64,6 +77,13 @@ class Relations:
         both = sorted(self.relations.keys() & self.facts.keys())
         if both:
             raise ValueError(f"{self.name}: facts must not have the descriptions of relations, got {both}")
+        for name, words in (("unsafe", list(self.unsafe)), ("understated", list(self.understated))):
+            unknown = sorted(set(words) - (self.relations.keys() | self.facts.keys()))
+            if unknown:
+                raise ValueError(f"{self.name}: {name} must have descriptions of relations or facts, got {unknown}")
+        sides = sorted(set(self.unsafe.values()) - set(_SIDES))
+        if sides:
+            raise ValueError(f"{self.name}: the sides of unsafe must be among {', '.join(_SIDES)}, got {sides}")
 
     def compare(self, relation: str, seed: int, *, until_broken: bool = False) -> dict[str, Any]:
         """Return the number of comparisons, and those that fail as (words, lower, value, upper).
@@ -88,4 +108,11 @@ class Relations:
     def describe(self) -> dict[str, Any]:
         """Return the description that the parent process reads."""
         facts = list(self.facts)
-        return {"kind": "relations", "name": self.name, "relations": [*self.relations, *facts], "facts": facts}
+        return {
+            "kind": "relations",
+            "name": self.name,
+            "relations": [*self.relations, *facts],
+            "facts": facts,
+            "unsafe": dict(self.unsafe),
+            "understated": list(self.understated),
+        }

@@ -21,8 +21,10 @@ Row = tuple[str, float, float, float]
 (LAW,) = RELATION_LAWS
 
 
-def finding(relations: dict[str, Callable[[Random], Any]], **settings: Any) -> Finding:
-    (case,) = open_library(InProcessWorker([Relations("numbers", relations)]))
+def finding(
+    relations: dict[str, Callable[[Random], Any]], meaning: dict[str, Any] | None = None, **settings: Any
+) -> Finding:
+    (case,) = open_library(InProcessWorker([Relations("numbers", relations, **(meaning or {}))]))
     return LAW.check(case, Settings(**{"alpha": 1e-6, "seed": 5, "calls": 1000, "seconds": 60.0, **settings}))
 
 
@@ -36,6 +38,7 @@ class LostAtTheSecondSeed(RemoteRelations):
 
     def __init__(self) -> None:
         self.relations, self.facts = ("known", "other"), frozenset()
+        self.unsafe, self.understated = {}, frozenset()
 
     def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
         if relation == "other" and seed > 5:
@@ -75,6 +78,60 @@ def test_the_numbers_of_the_first_broken_relation_have_a_side() -> None:
     small, large = (finding({"one": of(1.0, value, 2.0)}) for value in (0.5, 4.0))
     assert (small.claimed, small.certified) == (0.5, 1.0)
     assert (large.claimed, large.certified) == (4.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "value", "kind", "numbers"),
+    [
+        ({"unsafe": {"one": "below"}}, 0.5, FindingKind.VIOLATION, (0.5, 1.0)),
+        ({"unsafe": {"one": "below"}}, 4.0, FindingKind.WRONG_ANSWER, (4.0, 2.0)),
+        ({"unsafe": {"one": "above"}}, 4.0, FindingKind.VIOLATION, (2.0, 4.0)),
+        ({"unsafe": {"one": "above"}}, 0.5, FindingKind.WRONG_ANSWER, (0.5, 1.0)),
+        ({"unsafe": {"one": "either"}}, 0.5, FindingKind.VIOLATION, (0.5, 1.0)),
+        ({"unsafe": {"one": "either"}}, 4.0, FindingKind.VIOLATION, (2.0, 4.0)),
+        ({"unsafe": {"one": "either"}}, math.nan, FindingKind.WRONG_ANSWER, None),
+        ({"understated": ["one"]}, 0.5, FindingKind.UNSOUND_NUMBER, (0.5, 1.0)),
+        ({"understated": ["one"]}, 4.0, FindingKind.WRONG_ANSWER, (4.0, 2.0)),
+        ({"unsafe": {"two": "either"}}, 0.5, FindingKind.WRONG_ANSWER, (0.5, 1.0)),
+    ],
+)
+def test_a_number_on_the_side_that_costs_privacy_is_no_mere_wrong_answer(
+    meaning: dict[str, Any], value: float, kind: FindingKind, numbers: tuple[float, float] | None
+) -> None:
+    found = finding({"one": of(1.0, value, 2.0), "two": holds}, meaning)
+    assert found.kind is kind
+    assert numbers is None or (found.claimed, found.certified) == numbers
+
+
+def test_the_gravest_of_several_broken_relations_is_told_and_the_others_are_beside() -> None:
+    rows = {"wrong": of(1.0, 0.9, 2.0), "understated": of(1.0, 0.8, 2.0), "unsafe": of(1.0, 0.7, 2.0)}
+    found = finding(rows, {"unsafe": {"unsafe": "below"}, "understated": ["understated"]})
+    assert (found.kind, found.claimed) == (FindingKind.VIOLATION, 0.7)
+    assert found.witness is not None
+    assert set(found.witness["broken"]) == set(rows)
+    entry = ExpectedFailure(
+        "numbers", "relations_hold", "", FindingKind.VIOLATION, "known", "not reported", factor=1.2
+    )
+    assert "by a factor of 1.429" in str(entry.excess_of(found))
+
+
+def test_a_fact_that_protects_and_does_not_hold_is_a_violation() -> None:
+    (case,) = open_library(InProcessWorker([Relations("facts", {}, {"hidden": bool}, unsafe={"hidden": "above"})]))
+    found = LAW.check(case, Settings(1e-6, 5, 1000, 60.0))
+    assert (found.kind, found.claimed, found.certified) == (FindingKind.VIOLATION, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "words"),
+    [
+        ({"unsafe": {"three": "below"}}, r"unsafe must have descriptions .* got \['three'\]"),
+        ({"understated": ["three"]}, r"understated must have descriptions .* got \['three'\]"),
+        ({"unsafe": {"one": "beside"}}, r"sides of unsafe must be among below, above, either, got \['beside'\]"),
+    ],
+)
+def test_a_meaning_has_a_relation_and_a_side(meaning: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Relations("numbers", {"one": holds}, **meaning)
 
 
 def test_a_later_seed_finds_what_the_first_does_not() -> None:
