@@ -26,36 +26,43 @@ _PAIRS = 30
 """The number of pairs of tables of which the greatest loss is taken."""
 
 
-class _Scales(np.random.RandomState):
-    """A random state that keeps the scales of gamma noise, the sums of their shapes, and draws 0 in its place."""
+class _Norms(np.random.RandomState):
+    """A random state that keeps the scales and shapes of gamma noise, and draws a norm in its place."""
 
-    def __init__(self):
+    def __init__(self, norm):
         super().__init__(0)
-        self.scales, self.shapes = [], []
+        self.scales, self.shapes, self._norm = [], [], norm
 
     def gamma(self, shape, scale=1.0, size=None):
         self.scales.append(float(scale))
         self.shapes.append(float(shape) * int(np.prod(size or 1)))
-        return np.zeros(size)
+        return np.full(size, self._norm / int(np.prod(size or 1)))
 
 
-def _objectives(features, labels, **parameters):
-    """Return the gradients of the objectives without noise, one of each class, and the scales of their noise.
-
-    The gradients are those of sums over the records, as the noise is added to the sum.
-    """
-    gradients, scales = [], _Scales()
+def _gradients(features, labels, norm, **parameters):
+    """Return the gradients of the objectives with noise of a norm, one of each class, and the random state."""
+    gradients, norms = [], _Norms(norm)
 
     def solved(function, start, *, args, **_):
-        gradients.append(lambda place: len(features) * np.asarray(function(np.asarray(place), *args)[1]))
+        gradients.append(lambda place: np.array(function(np.asarray(place), *args)[1]))
         return np.asarray(start), 0.0, {"warnflag": 0, "nit": 1}
 
     with mock.patch.object(logistic_regression.optimize, "fmin_l_bfgs_b", solved):
-        models.LogisticRegression(random_state=scales, **parameters).fit(features, labels)
+        models.LogisticRegression(random_state=norms, **parameters).fit(features, labels)
+    return gradients, norms
+
+
+def _objectives(features, labels, **parameters):
+    """Return the gradients of the objectives without noise, one of each class, and the scales of noise in them."""
+    gradients, norms = _gradients(features, labels, 0.0, **parameters)
+    noisy, _ = _gradients(features, labels, 1.0, **parameters)
     dimension = features.shape[1] + parameters["fit_intercept"]
-    if scales.shapes != [dimension] * len(gradients):
-        raise AssertionError(f"the norms of the noise have gamma shapes {scales.shapes}, and not {dimension}")
-    return gradients, scales.scales
+    if norms.shapes != [dimension] * len(gradients):
+        raise AssertionError(f"the norms of the noise have gamma shapes {norms.shapes}, and not {dimension}")
+    origin = np.zeros(dimension)
+    # noise of norm 1 moves the gradient by less where the objective is a mean over the records
+    units = [np.linalg.norm(one(origin) - other(origin)) for one, other in zip(noisy, gradients)]
+    return gradients, [scale * unit for scale, unit in zip(norms.scales, units)]
 
 
 def _log_densities(gradients, scales, place):
