@@ -11,6 +11,7 @@ from dpmm_budgets import budget_cases
 from dpmm_models import model_cases, model_refusals
 from dpmm_noise import conversion_cases, noise_cases
 from dpmm_processing import processing_cases, processing_refusals
+from dpmm_randomness import randomness_cases
 from dpmm_replays import replay_cases
 
 from dpassay.adapter import present_cases
@@ -28,6 +29,7 @@ def cases():
             replay_cases,
             model_cases,
             bound_cases,
+            randomness_cases,
             processing_cases,
             model_refusals,
             processing_refusals,
