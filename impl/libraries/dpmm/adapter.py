@@ -10,7 +10,9 @@ from dpmm_bounds import bound_cases
 from dpmm_budgets import budget_cases
 from dpmm_models import model_cases, model_refusals
 from dpmm_noise import conversion_cases, noise_cases
+from dpmm_pipelines import pipeline_cases
 from dpmm_processing import processing_cases, processing_refusals
+from dpmm_randomness import randomness_cases
 from dpmm_replays import replay_cases
 
 from dpassay.adapter import present_cases
@@ -28,6 +30,8 @@ def cases():
             replay_cases,
             model_cases,
             bound_cases,
+            pipeline_cases,
+            randomness_cases,
             processing_cases,
             model_refusals,
             processing_refusals,

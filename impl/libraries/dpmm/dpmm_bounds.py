@@ -21,7 +21,7 @@ from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
 
 
-class _Noise:
+class Noise:
     """Laplace noise of bounds, through one function."""
 
     make = staticmethod(utils.make_laplace)
@@ -30,12 +30,12 @@ class _Noise:
     def add(value, scale):
         """Return a value with noise."""
         enable_features("floating-point", "contrib")
-        return _Noise.make(atom_domain(T=float), absolute_distance(T=float), scale)(float(value))
+        return Noise.make(atom_domain(T=float), absolute_distance(T=float), scale)(float(value))
 
 
 def _measurement(*_, scale):
     """Stand for the constructor that bounds are made with, and pass noise through one function."""
-    return lambda value: _Noise.add(value, scale)
+    return lambda value: Noise.add(value, scale)
 
 
 utils.make_laplace = _measurement
@@ -67,7 +67,7 @@ def decided(call, above, number):
     Bounds exceed their threshold in the bins `above`; a tree splits at random, in the same way for the same number.
     """
     splits, columns = np.random.RandomState(number), [Spent([], [])]
-    kept = _Noise.add, binners.laplace_noise, binners.Binner.fit
+    kept = Noise.add, binners.laplace_noise, binners.Binner.fit
 
     def add(value, scale):
         bounds = columns[-1].bounds
@@ -83,11 +83,11 @@ def decided(call, above, number):
         columns.append(Spent([], []))
         return kept[2](binner, values)
 
-    _Noise.add, binners.laplace_noise, binners.Binner.fit = staticmethod(add), draw, fit
+    Noise.add, binners.laplace_noise, binners.Binner.fit = staticmethod(add), draw, fit
     try:
         found = call()
     finally:
-        _Noise.add, binners.laplace_noise, binners.Binner.fit = staticmethod(kept[0]), *kept[1:]
+        Noise.add, binners.laplace_noise, binners.Binner.fit = staticmethod(kept[0]), *kept[1:]
     return found, columns
 
 

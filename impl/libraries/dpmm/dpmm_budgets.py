@@ -63,12 +63,12 @@ def random_codes(random, size):
 # --- budgets ----------------------------------------------------------------------------------------------------
 
 
-def _rho_of_noise(noises):
+def rho_of_noise(noises):
     """Return the cost of measured marginals: a record changes one count by 1 in each."""
     return math.fsum(1 / (2 * sigma**2) for sigma, _ in noises)
 
 
-class _Selections:
+class Selections:
     """Choices of an exponential mechanism, with the arguments that it was called with."""
 
     def __init__(self, model):
@@ -77,21 +77,23 @@ class _Selections:
         model.exponential_mechanism = self
 
     def __call__(self, qualities, epsilon, sensitivity=1.0, **more):
+        """Choose as the model does, and note the arguments."""
         self.calls.append((float(epsilon), float(sensitivity)))
         return self._choose(qualities, epsilon, sensitivity, **more)
 
     def rho(self):
+        """Return the cost of all choices."""
         return math.fsum(epsilon**2 / 8 for epsilon, _ in self.calls)
 
 
 def _spent(model, codes):
     """Return the rho of all noise and of all choices of a fit, the choices, and the marginals with their noise."""
-    choices = _Selections(model) if hasattr(model, "exponential_mechanism") else None
+    choices = Selections(model) if hasattr(model, "exponential_mechanism") else None
     (_, measures), noises = recorded(lambda: model._fit(dataset(codes)))
-    return _rho_of_noise(noises), choices.rho() if choices else 0.0, choices, (measures, noises)
+    return rho_of_noise(noises), choices.rho() if choices else 0.0, choices, (measures, noises)
 
 
-def _released(measures, noises, codes, words):
+def compare_released(measures, noises, codes, words):
     """Compare released marginals with the counts of the records, plus the noise that was drawn for them."""
     yield f"marginals with noise, {words}", len(measures), len(noises), len(measures)
     table = rows(codes)
@@ -115,7 +117,7 @@ def _budget_of_mst(random):
     measured, chosen, choices, released = _spent(model, codes)
     total, words = cdp_rho(epsilon, delta), f"epsilon {epsilon!r}, delta {delta!r}, compress {compress}, {codes!r}"
     if not compress:  # compression adds up cells whose counts are small
-        yield from _released(*released, codes, words)
+        yield from compare_released(*released, codes, words)
     yield f"rho of everything, {words}", total * 0.85, measured + chosen, total * (1 + 1e-9)
     yield (f"rho of the choices, {words}", *near(chosen, total / 3))
     for number, (_, sensitivity) in enumerate(choices.calls):
@@ -128,7 +130,7 @@ def _weighted(model, codes, random, words):
     weights = [random.uniform(0.3, 4) for _ in COLUMNS]
     sigma = model.sigma
     _, noises = recorded(lambda: model.measure(dataset(codes), [(name,) for name in COLUMNS], weights))
-    yield (f"weights {weights!r}, {words}", *near(_rho_of_noise(noises), 1 / (2 * sigma**2)))
+    yield (f"weights {weights!r}, {words}", *near(rho_of_noise(noises), 1 / (2 * sigma**2)))
     for place, (found, _) in enumerate(noises):
         exact = sigma * math.hypot(*weights) / weights[place]
         yield (f"weights {weights!r}, noise {place}, {words}", *near(found, exact))
@@ -140,7 +142,7 @@ def _budget_of_aim(random):
     model = aim.AIM(epsilon, delta, rounds=rounds, n_jobs=1, prng=np.random.RandomState(7), max_model_size=None)
     measured, chosen, choices, released = _spent(model, codes)
     total, words = cdp_rho(epsilon, delta), f"epsilon {epsilon!r}, delta {delta!r}, rounds {rounds}, {codes!r}"
-    yield from _released(*released, codes, words)
+    yield from compare_released(*released, codes, words)
     yield f"rho of everything, {words}", total * 0.5, measured + chosen, total * (1 + 1e-9)
     yield f"choices, {words}", 1, len(choices.calls), math.inf
 
@@ -207,7 +209,7 @@ def _scored_by(drawn):
 
 
 @contextmanager
-def _choices():
+def made_choices():
     """Note the exponential mechanisms that PrivBayes makes, with the numbers of their calls."""
     made, kept = [], priv_bayes.ExponentialMechanism
 
@@ -233,10 +235,10 @@ def _budget_of_priv_bayes(random):
     epsilon, delta, codes = _parameters(random)
     drawn, degree = _Drawn(), random.randint(2, 3)
     model = priv_bayes.PrivBayes(epsilon, delta, degree=degree, n_jobs=1, prng=drawn)
-    with _choices() as choices, _scored_by(drawn):
+    with made_choices() as choices, _scored_by(drawn):
         measured, _, _, released = _spent(model, codes)
     words = f"epsilon {epsilon!r}, delta {delta!r}, degree {degree}, {codes!r}"
-    yield from _released(*released, codes, words)
+    yield from compare_released(*released, codes, words)
     yield (f"rho of the noise, {words}", *near(measured, cdp_rho(epsilon / 2, delta)))
     size, nodes = len(codes), len(COLUMNS)
     for made in choices:
@@ -272,9 +274,9 @@ def _pretrained_budget(random):
     model.cliques, model.fit_state = [("a", "b"), ("b", "c")], "pretrained"
     _, noises = recorded(lambda: model.fit(rows(codes), marginals_only=True))
     words = f"epsilon {epsilon!r}, delta {delta!r}, {codes!r}"
-    yield f"rho of the noise, {words}", 0.0, _rho_of_noise(noises), cdp_rho(epsilon, delta) * (1 + 1e-9)
+    yield f"rho of the noise, {words}", 0.0, rho_of_noise(noises), cdp_rho(epsilon, delta) * (1 + 1e-9)
     yield f"chosen marginals, {words}", 2, len(model.measures), 2
-    yield from _released(model.measures, noises, codes, words)
+    yield from compare_released(model.measures, noises, codes, words)
 
 
 def _measured(random):
@@ -284,7 +286,7 @@ def _measured(random):
     model.cliques = cliques = [("a",), ("b", "c")]
     words = f"epsilon {epsilon!r}, delta {delta!r}, {codes!r}"
     found, noises = recorded(lambda: model.measure(dataset(codes), cliques))
-    yield from _released(found, noises, codes, words)
+    yield from compare_released(found, noises, codes, words)
     for clique, (sigma, _) in zip(cliques, noises):
         yield (f"noise of {clique}, {words}", *near(sigma, model.sigma * math.sqrt(len(cliques))))
     other, _ = recorded(lambda: model.measure(dataset([*codes, random.randrange(12)]), cliques))

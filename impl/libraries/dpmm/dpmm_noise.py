@@ -131,13 +131,12 @@ def _selection(make):
     return member
 
 
-def _with_measure(random):
-    """Compare what AIM passes to its choice, with a base measure, with the exponential mechanism."""
-    model = aim.AIM(epsilon=1.0, delta=1e-5, n_jobs=1)
-    qualities = {name: random.uniform(-4, 4) for name in "abcd"}
-    measure = {name: random.uniform(0.2, 5) for name in "abcd"}
-    epsilon, sensitivity = random.uniform(0.3, 4), random.uniform(0.3, 3)
-    seen = []
+def _choices_of_models(random):
+    """Yield the probabilities that models choose by, with scores and the parts of the definition.
+
+    The parts are the sensitivity, the factor of scores over it in the exponent, and weights; some calls use defaults.
+    """
+    seen, names = [], "abcd"
 
     class _Choices:
         @staticmethod
@@ -145,12 +144,34 @@ def _with_measure(random):
             seen.append(p)
             return 0
 
-    model._prng = _Choices()
-    model.exponential_mechanism(qualities, epsilon, sensitivity, base_measure=measure)
-    exact = [measure[name] * math.exp(epsilon * qualities[name] / (2 * sensitivity)) for name in "abcd"]
-    for name, found, value in zip("abcd", seen[0], exact):
-        words = f"probability of {name}, {qualities!r}, {measure!r}, {epsilon!r}, {sensitivity!r}"
-        yield (words, *near(float(found), value / math.fsum(exact)))
+    of_mst, of_aim = (model(epsilon=1.0, delta=1e-5, prng=_Choices(), n_jobs=1) for model in (mst.MST, aim.AIM))
+    scores = [random.uniform(-4, 4) for _ in names]
+    named, measure = dict(zip(names, scores)), {name: random.uniform(0.2, 5) for name in names}
+    epsilon, sensitivity, equal = random.uniform(0.3, 4), random.uniform(1.5, 3), dict.fromkeys(names, 1.0)
+    chosen = [
+        (of_mst, np.array(scores), (epsilon, sensitivity), {}, 0.5, equal),
+        (of_mst, np.array(scores), (epsilon, sensitivity), {"monotonic": False}, 0.5, equal),
+        (of_mst, np.array(scores), (epsilon, sensitivity), {"monotonic": True}, 1.0, equal),
+        (of_aim, named, (epsilon,), {}, 0.5, equal),
+        (of_aim, named, (epsilon, sensitivity), {}, 0.5, equal),
+        (of_aim, named, (epsilon, sensitivity), {"base_measure": measure}, 0.5, measure),
+        (of_aim, scores, (epsilon, sensitivity), {}, 0.5, equal),
+    ]
+    for model, qualities, numbers, more, factor, weights in chosen:
+        seen.clear()
+        model.exponential_mechanism(qualities, *numbers, **more)
+        words = f"{type(model).__name__}, {qualities!r}, {numbers!r}, {more!r}"
+        yield words, seen, scores, numbers[1] if len(numbers) > 1 else 1.0, factor * epsilon, list(weights.values())
+
+
+def _probabilities(random):
+    """Compare the probabilities of choices with those of the exponential mechanism."""
+    for words, seen, scores, sensitivity, factor, weights in _choices_of_models(random):
+        yield f"draws, {words}", 1, len(seen), 1
+        exact = [weight * math.exp(factor * score / sensitivity) for score, weight in zip(scores, weights)]
+        yield f"options, {words}", len(exact), len(seen[0]), len(exact)
+        for place, (found, value) in enumerate(zip(seen[0], exact)):
+            yield (f"probability {place}, {words}", *near(float(found), value / math.fsum(exact)))
 
 
 def noise_cases():
@@ -162,9 +183,7 @@ def noise_cases():
     parameters = {"epsilon": (1.2, 2.5), "sensitivity": (0.3, 7.0), "size": [3]}
     yield Family("MST.exponential_mechanism", _selection(_of_mst), parameters)
     yield Family("AIM.exponential_mechanism", _selection(_of_aim), parameters)
-    yield Relations(
-        "AIM.exponential_mechanism, base measure", {"probabilities are those of the measure": _with_measure}
-    )
+    yield Relations("exponential_mechanism", {"probabilities are those of the scores": _probabilities})
 
 
 # --- conversions ------------------------------------------------------------------------------------------------

@@ -134,9 +134,10 @@ def _in_words(values):
 def _budget_of_a_tree(random):
     """Compare the scale, the bias by depth and the ends of a tree with their definitions."""
     epsilon, values = random.uniform(0.5, 8), _column(random)
-    binner = binners.PrivTreeBinner(n_bins=6, epsilon=epsilon, lower=-500.0, upper=500.0)
+    more = {"enforce_bins": random.random() < 0.5, "lower": -500.0, "upper": 500.0}
+    binner = binners.PrivTreeBinner(n_bins=6, epsilon=epsilon, **more)
     binner.fit(values)
-    words = f"epsilon {epsilon!r}, {_in_words(values)}"
+    words = f"epsilon {epsilon!r}, {more!r}, {_in_words(values)}"
     yield (f"scale, {words}", *near(binner.scale, 3 / epsilon))
     yield (f"decay, {words}", *near(binner.decay, 3 / epsilon * math.log(2)))
     ends = [(binner.bins[0], -500.0), (binner.bins[-1], 500.0)]

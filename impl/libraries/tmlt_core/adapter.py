@@ -25,6 +25,7 @@ from tmlt.core.utils.parameters import calculate_noise_scale
 from tmlt_core_budgets import budgets
 from tmlt_core_facts import facts_of_the_library
 from tmlt_core_families import families
+from tmlt_core_generator import generator
 from tmlt_core_metrics import metrics
 from tmlt_core_numbers import nearest_float
 from tmlt_core_records import records
@@ -369,6 +370,7 @@ def cases():
     return list(
         present_cases(
             facts_of_the_library,
+            generator,
             budgets,
             tables,
             metrics,

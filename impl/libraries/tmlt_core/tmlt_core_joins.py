@@ -251,10 +251,58 @@ def _refused_metrics():
     yield Nonsense("parameters of transformations of frames", makers)
 
 
+def _refused_distances():
+    """Yield distances and thresholds below zero, and columns that would have one name."""
+    rows, replaced = SymmetricDifference(), HammingDistance()
+    grouped = SparkGroupedDataFrameDomain(WHOLES.schema, ["group"])
+    makers = {}
+    for metric in (rows, replaced):
+        makers |= {
+            f"Count, {metric}": lambda m=metric: agg.Count(WHOLES, m),
+            f"CountDistinct, {metric}": lambda m=metric: agg.CountDistinct(WHOLES, m),
+            f"Sum, {metric}": lambda m=metric: agg.Sum(WHOLES, m, "whole", -2, 3),
+        }
+    for metric in (SumOf(rows), RootSumOfSquared(rows)):
+        makers |= {
+            f"CountGrouped, {metric}": lambda m=metric: agg.CountGrouped(grouped, m, "n"),
+            f"CountDistinctGrouped, {metric}": lambda m=metric: agg.CountDistinctGrouped(grouped, m, "n"),
+            f"SumGrouped, {metric}": lambda m=metric: agg.SumGrouped(grouped, m, "whole", -2, 3, "n"),
+        }
+    strategies = {strategy.name: strategy for strategy in _STRATEGIES}
+    yield Nonsense(
+        "distances and thresholds below zero",
+        {f"{name}, distance -1": lambda m=make: m().stability_function(-1) for name, make in makers.items()}
+        | {
+            f"PrivateJoin, {name}, {most}": lambda s=strategy, m=most: _private_join((s, s), m)
+            for name, strategy in strategies.items()
+            for most in ((-1, 3), (3, -2))
+        },
+    )
+    yield Nonsense(
+        "names of columns",
+        {
+            "Rename, to one that is there": lambda: rename.Rename(TABLE, rows, {"whole": "value"}),
+            "Rename, two to one": lambda: rename.Rename(TABLE, rows, {"whole": "new", "value": "new"}),
+        },
+    )
+
+
+def _states_no_distance():
+    """Return whether a join without truncation states a distance of equal tables, 0 or an upper bound."""
+    strategies = (join.TruncationStrategy.NO_TRUNCATION,) * 2
+    try:
+        stated = _private_join(strategies, (math.inf, math.inf)).stability_function({"left": 0, "right": 0})
+    except ValueError:
+        return False
+    return nearest_float(stated) >= 0
+
+
 def joins():
     """Yield the cases."""
     yield Relations(
         "stability of joins and dictionaries of frames",
         {"private tables are joined": _private_joins, "dictionaries grow by a table": _of_dictionaries},
     )
+    yield Relations("PrivateJoin without truncation", {}, {"equal tables are at a distance": _states_no_distance})
     yield from _refused_metrics()
+    yield from _refused_distances()
