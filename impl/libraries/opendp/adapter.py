@@ -18,6 +18,7 @@ _LATER = [
     "truncation",
     "extra",
     "model",
+    "origin",
     "feature",
 ]
 """Chapters of newer releases, or in need of Polars and scikit-learn."""
