@@ -19,6 +19,7 @@ _LATER = [
     "extra",
     "model",
     "origin",
+    "column",
     "feature",
 ]
 """Chapters of newer releases, or in need of Polars and scikit-learn."""

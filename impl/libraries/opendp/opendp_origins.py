@@ -187,8 +187,8 @@ def _models(random: Any) -> Iterator[Row]:
 def one_row(norm: float, distance: float, epsilon: float) -> Mechanism:
     """Return the case: the eigenvalues of one row, on one side of a distant origin or the other.
 
-    Half of epsilon each is that of the eigenvalues and of an eigenvector. The outcome is whether the eigenvalues exceed
-    the square of the distance.
+    Half of epsilon each is that of the eigenvalues and of an eigenvector. The outcome is whether the sum of the
+    eigenvalues exceeds the square of the distance.
     """
     from opendp.extras.sklearn._make_eigendecomposition import make_private_np_eigendecomposition
 
