@@ -177,10 +177,65 @@ def exchanged(length: int, high: int, scale: float) -> Mechanism:
     )
 
 
+# --- columns of another type ---------------------------------------------------------------------------------------
+
+
+def _of_a_column(kind: Any, expression: Any, length: int, scale: float) -> Any:
+    """Return the measurement of an expression of a frame of one column."""
+    plan = pl.LazyFrame(schema={"column": kind})
+    domain = dp.with_margin(dp.domain_of(plan, infer=True), margin(max_length=length))
+    metric, measure = dp.symmetric_distance(), dp.max_divergence()
+    return dp.m.make_private_lazyframe(domain, metric, measure, plan.select(expression), global_scale=scale)
+
+
+def _exceeds(
+    name: str, column: tuple[Any, Any], columns: tuple[list[Any], list[Any]], scale: float, middle: float = 0.0
+) -> Mechanism:  # fmt: skip
+    """Return the case: whether a sum of a column of a type is above a number, and with one record more."""
+    kind, expression = column
+    measurement = _of_a_column(kind, expression, len(columns[1]), scale)
+    frames = tuple(pl.LazyFrame({"column": values}, schema={"column": kind}) for values in columns)
+    return _either(
+        f"make_private_lazyframe(sum of {name}, {scale=})", measurement, 1, frames, lambda number: number > middle
+    )
+
+
+_COLUMN = pl.col("column")
+_LARGE = 1e38
+"""A third of the largest number of a 32-bit float."""
+_LATEST = dt.date(9999, 12, 31)
+_DAYS = (_LATEST - dt.date(1970, 1, 1)).days
+_MOST_DATES = (2**31 - 1) // _DAYS
+"""As many of the latest dates as fit into 32 bits when their numbers of days are added."""
+
+
+def codes(scale: float, records: int) -> Mechanism:
+    """Return the case: codes of two ranges, of which the upper one comes first in one of the frames."""
+    code = _COLUMN.fill_nan(0.0).cut([1.0]).to_physical().dp.sum((0, 1))
+    columns = [0.5] * records, [2.0] + [0.5] * records
+    return _exceeds("codes of a cut", (pl.Float64, code), columns, scale, records / 2)
+
+
+def dates(scale: float) -> Mechanism:
+    """Return the case: the days since 1970 of as many dates as fit into 32 bits, and of one more."""
+    columns = [_LATEST] * _MOST_DATES, [_LATEST] * (_MOST_DATES + 1)
+    return _exceeds("days of dates", (pl.Date, _COLUMN.to_physical().dp.sum((0, _DAYS))), columns, scale)
+
+
+def narrowed(scale: float) -> Mechanism:
+    """Return the case: large floats of 32 bits, of which one more makes a part of a sum overflow."""
+    total = _COLUMN.cast(pl.Float32).fill_null(0.0).fill_nan(0.0).clip(-_LARGE, _LARGE).sum().dp.noise()
+    columns = [_LARGE] * 3 + [-_LARGE] * 7, [_LARGE] * 4 + [-_LARGE] * 7
+    return _exceeds("floats cast to 32 bits", (pl.Float64, total), columns, scale)
+
+
 def column_cases(collect: Collector) -> None:
-    """Add the counts that cost nothing, and the groups that are made anew or change entirely."""
+    """Add the counts that cost nothing, the groups that are made anew or change entirely, and columns cast."""
     collect.add(Relations, "counts, lengths not protected", {"counts that cost nothing are the length": _free_counts})
     for told in _MADE_NULL:
         collect.add(counted, told, 1.25)
     collect.add(redefined, 0.8, 15)
     collect.add(exchanged, 3, 10, 1.5)
+    collect.add(codes, 1.25, 20)
+    collect.add(dates, 1.25)
+    collect.add(narrowed, 1.25)
