@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from dpmm.processing import binners, utils
+from dpmm_noise import agrees
 from opendp.mod import enable_features
 from opendp.prelude import absolute_distance, atom_domain
 
@@ -151,14 +152,15 @@ def _bins_of_bounds(random):
             yield f"counts are those of the bins, {words}", 1.0, float(right), 1.0
         moved = [abs(x - y) for (x, _), (y, _) in zip(*noises)]
         yield f"bins that move, {words}", 0.0, math.fsum(moved), 1.0
-        yield f"bins with noise, {words}", BINS, len(noises[0]), BINS
+        yield f"bins without noise, {words}", 0.0, BINS - len(noises[0]), 0.0
         for scale in sorted({scale for seen in noises for _, scale in seen}):
-            yield (f"scale, {words}", *near(scale, 1 / epsilon))
+            yield (f"epsilon of a bin, {words}", *near(1 / scale, epsilon))
         exact = _EDGES[above[0]], _EDGES[above[-1] + 1]
-        for number, ends in enumerate(bounds):
-            for name, end, edge in zip(("lower", "upper"), ends, exact):
-                found = as_number(kind, end)
-                yield f"{name} bound {number}, much noise in the bins {above}, {words}", edge, found, edge
+        for name, ends, edge in zip(("lower", "upper"), zip(*bounds), exact):
+            found = [as_number(kind, end) for end in ends]
+            about = f"{name} bound {found!r} for {edge!r}, much noise in the bins {above}, {words}"
+            yield f"moves, {about}", 0.0, _apart(*found), 0.0
+            yield about, 1.0, float(found == [edge, edge]), 1.0
 
 
 # --- bins -------------------------------------------------------------------------------------------------------
@@ -192,9 +194,18 @@ def _budget_of_a_column(random):
     epsilon = random.uniform(0.5, 8)
     for name, kind, given, numbers, above in _settings(random):
         words = f"{name}, kind {kind}, epsilon {epsilon!r}, bounds {given!r}, bins {above}"
-        binner, spent = _fitted(name, kind, given, numbers, above, n_bins=6, epsilon=epsilon)
+        _, spent = _fitted(name, kind, given, numbers, above, n_bins=6, epsilon=epsilon)
         exact = 0.0 if name == "UniformBinner" and len(given) == 2 else epsilon
-        yield (f"cost of the noise, {words}", *near(spent.epsilon(), exact))
+        yield f"cost of the noise, {words}", 0.0, spent.epsilon(), epsilon * (1 + 1e-9)
+        yield agrees(f"cost of the noise, {words}", spent.epsilon(), exact)
+
+
+def _stated_of_a_column(random):
+    """Compare the epsilon that a column states as spent with the cost of its noise."""
+    epsilon = random.uniform(0.5, 8)
+    for name, kind, given, numbers, above in _settings(random):
+        words = f"{name}, kind {kind}, epsilon {epsilon!r}, bounds {given!r}, bins {above}"
+        binner, spent = _fitted(name, kind, given, numbers, above, n_bins=6, epsilon=epsilon)
         stated = binner.spent_epsilon or 0.0
         yield f"stated as spent, {words}", spent.epsilon() * (1 - 1e-9), stated, epsilon * (1 + 1e-9)
 
@@ -205,7 +216,7 @@ def far_record(random):
 
 
 def _bins_of_columns(random):
-    """Check that a record far out moves no bin where noise alone decides, and compare edges with their definition."""
+    """Check that a record far out moves no bin where noise alone decides."""
     epsilon = random.uniform(0.5, 8)
     for name, kind, given, numbers, above in _settings(random):
         far = far_record(random)
@@ -220,6 +231,16 @@ def _bins_of_columns(random):
                 found = _edges(name, kind, given, others, above, more)
                 moved = max(map(_apart, edges, found)) if len(edges) == len(found) else math.inf
                 yield f"edges that move, {neighbour}, {far!r}, {words}", 0.0, moved, 0.0
+
+
+def _edges_of_columns(random):
+    """Compare edges of bins with their definition."""
+    epsilon = random.uniform(0.5, 8)
+    for name, kind, given, numbers, above in _settings(random):
+        for n_bins in (6, "auto"):
+            more = {"n_bins": n_bins, "epsilon": epsilon}
+            words = f"{name}, kind {kind}, {more!r}, bounds {given!r}, bins {above}"
+            edges = _edges(name, kind, given, numbers, above, more)
             yield from _ends(edges, given, above, words)
             if name == "UniformBinner":
                 bins = 6 if n_bins == 6 else math.ceil(max(2 * _SIZE ** (1 / 3) / (1 + math.exp(-epsilon)), 5))
@@ -280,16 +301,15 @@ def _number_is_noisy(name, fits=100):
 
 def bound_cases():
     """Yield the cases of bounds and of bins of columns."""
-    yield Relations(
-        "dpmm.processing.binners, number of bins",
-        {},
-        {f"{name}, auto: the number is noisy": lambda name=name: _number_is_noisy(name) for name in _BINNERS},
-    )
-    yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
+    numbers = {f"{name}, auto: the number is noisy": lambda name=name: _number_is_noisy(name) for name in _BINNERS}
+    yield Relations("dpmm.processing.binners, number of bins", {}, numbers, unsafe=dict.fromkeys(numbers, "either"))
+    bounds = {"a record is in one bin": _bins_of_bounds}
+    yield Relations("approx_bounds", bounds, unsafe=dict.fromkeys(bounds, "above"))
+    bins = {"a column spends its epsilon": _budget_of_a_column, "a record far out moves no bin": _bins_of_columns}
+    stated = {"a column states what it spends": _stated_of_a_column}
     yield Relations(
         "dpmm.processing.binners",
-        {
-            "a column spends its epsilon": _budget_of_a_column,
-            "a record far out moves no bin": _bins_of_columns,
-        },
+        {**bins, **stated, "edges of bins are those of the bounds": _edges_of_columns},
+        unsafe=dict.fromkeys(bins, "above"),
+        understated=[*stated],
     )

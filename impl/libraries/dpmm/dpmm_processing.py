@@ -16,6 +16,7 @@ from dpmm.pipelines import MSTPipeline
 from dpmm.processing import binners, utils
 from dpmm.processing.table_binner import TableBinner
 from dpmm_bounds import KINDS, as_number, column, decided, far_record, of_kind, some_bins, some_bounds
+from dpmm_noise import agrees
 
 from dpassay.adapter import Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
@@ -106,7 +107,8 @@ def _logarithm(binner):
 def _loss_of_a_tree():
     """Return the loss over epsilon of the bins of a deep tree, where one record is added in its deepest cell.
 
-    The path to this cell is as long as the bias of each depth allows, and other leaves are above the threshold.
+    The path to this cell is as long as the bias of each depth allows, and other leaves are above the threshold. It is
+    NaN where the bins are not those, so that nothing is known.
     """
     epsilon, bins, threshold, depth, path = 0.1, 71, 1160, 6, 6
     cells, decay = 2**depth, 3 / epsilon * math.log(2)
@@ -115,7 +117,11 @@ def _loss_of_a_tree():
     data = np.concatenate([np.zeros(first), others / cells])
     one, other = (_grown(values, epsilon, bins, depth, path) for values in (data, np.append(data, 0.0)))
     same = one.bins == other.bins and len(one.bins) - 1 == cells + path < bins
-    return (_logarithm(other) - _logarithm(one)) / epsilon if same else math.inf
+    return (_logarithm(other) - _logarithm(one)) / epsilon if same else math.nan
+
+
+def _loses_at_most(most):
+    return lambda _: [("loss over epsilon", 0.0, _loss_of_a_tree(), most)]
 
 
 # --- budgets ----------------------------------------------------------------------------------------------------
@@ -132,21 +138,21 @@ def _in_words(values):
 
 
 def _budget_of_a_tree(random):
-    """Compare the scale, the bias by depth and the ends of a tree with their definitions."""
+    """Compare the noise, the bias by depth and the ends of a tree with their definitions."""
     epsilon, values = random.uniform(0.5, 8), _column(random)
     more = {"enforce_bins": random.random() < 0.5, "lower": -500.0, "upper": 500.0}
     binner = binners.PrivTreeBinner(n_bins=6, epsilon=epsilon, **more)
     binner.fit(values)
     words = f"epsilon {epsilon!r}, {more!r}, {_in_words(values)}"
-    yield (f"scale, {words}", *near(binner.scale, 3 / epsilon))
-    yield (f"decay, {words}", *near(binner.decay, 3 / epsilon * math.log(2)))
+    yield (f"cost of the noise, {words}", *near(3 / binner.scale, epsilon))
+    yield agrees(f"decay, {words}", binner.decay, 3 / epsilon * math.log(2))
     ends = [(binner.bins[0], -500.0), (binner.bins[-1], 500.0)]
     for found, exact in ends:
-        yield (f"end {exact}, {words}", *near(float(found), exact))
+        yield agrees(f"end, {words}", found, exact)
 
 
-def _budget_of_a_table(random):
-    """Check that columns share the epsilon of the table; the first one spends, because a bound is missing."""
+def _tables(random):
+    """Yield fitted tables with the epsilon and the noise of each column; the first one spends: a bound is missing."""
     epsilon, columns = random.uniform(3, 30), random.randint(2, 4)
     for binner_type in ("priv-tree", "uniform"):
         table, domain = {"kind": ["u", "v"] * 40}, {"kind": {"categories": ["u", "v", "w"]}}
@@ -159,15 +165,25 @@ def _budget_of_a_table(random):
         binner = TableBinner(binner_type, {"epsilon": epsilon, "n_bins": 6}, domain=domain)
         words = f"{binner_type}, epsilon {epsilon!r}, domain {domain!r}, bins {above}"
         _, [_, *spent] = decided(functools.partial(binner.fit, pd.DataFrame(table)), above, columns)
-        yield f"columns, {words}", columns, len(spent), columns
-        for place, column_spent in enumerate(spent):
-            is_known = binner_type == "uniform" and len(domain[f"n{place}"]) == 2
-            exact = 0.0 if is_known else epsilon / columns
-            yield (f"cost of column {place}, {words}", *near(column_spent.epsilon(), exact))
-        cost = math.fsum(one.epsilon() for one in spent)
+        yield words, epsilon, columns, binner, domain, [one.epsilon() for one in spent]
+
+
+def _budget_of_a_table(random):
+    """Check that columns share the epsilon of the table."""
+    for words, epsilon, columns, binner, domain, costs in _tables(random):
+        yield agrees(f"columns, {words}", len(costs), columns)
+        for place, cost in enumerate(costs):
+            is_known = binner.binner_type == "uniform" and len(domain[f"n{place}"]) == 2
+            yield agrees(f"cost of column {place}, {words}", cost, 0.0 if is_known else epsilon / columns)
+        yield f"cost of all columns, {words}", 0.0, math.fsum(costs), epsilon * (1 + 1e-9)
+        yield agrees(f"size of the categories, {words}", binner.bin_domain["kind"], 3)
+
+
+def _stated_of_a_table(random):
+    """Compare the epsilon that columns state as spent with the cost of their noise."""
+    for words, epsilon, _, binner, _, costs in _tables(random):
         stated = math.fsum(part or 0.0 for part in binner.spent_epsilon.values())
-        yield f"stated as spent, {words}", cost * (1 - 1e-9), stated, epsilon * (1 + 1e-9)
-        yield f"size of the categories, {words}", 3, binner.bin_domain["kind"], 3
+        yield f"stated as spent, {words}", math.fsum(costs) * (1 - 1e-9), stated, epsilon * (1 + 1e-9)
 
 
 # --- columns ----------------------------------------------------------------------------------------------------
@@ -227,15 +243,14 @@ def _fixed_bins(random):
                 fitted.append((binner, codes))
         words = f"{binner_type}, domain {domain!r}, bins {above}, {right.to_dict('list')!r}"
         edges = [[as_number(kind, edge) for edge in binner.binners["n"].bins] for binner, _ in fitted]
-        yield f"edges are those of the noise, {words}", 1.0, float(edges[0] == edges[1]), 1.0
+        yield f"edges move, {words}", 0.0, float(edges[0] != edges[1]), 0.0
         one, other = (binner.bin_domain for binner, _ in fitted)
         for name in ("a", "b") if is_given else ("a",):
-            yield f"size of {name}, {words}", one[name], other[name], one[name]
-        told = 0 if is_given else 1
-        yield f"records with categories that are read, and warnings, {words}", told, float(bool(warnings)), told
+            yield f"size of {name} moves, {words}", 0.0, abs(one[name] - other[name]), 0.0
+        yield agrees(f"records with categories that are read, and warnings, {words}", bool(warnings), not is_given)
         for name, codes in fitted[1][1].items():
-            yield f"codes of {name}, {words}", 0, int(codes.min()), other[name] - 1
-            yield f"codes of {name} below the size, {words}", 0, int(codes.max()), other[name] - 1
+            are_codes = 0 <= codes.min() <= codes.max() < other[name]
+            yield f"codes of {name}, {codes.tolist()}, below {other[name]}, {words}", 1.0, float(are_codes), 1.0
         kept = [place for place in range(6) if place not in (0, 2)]
         names = ["a", "b", "n"] if is_given else ["a", "n"]
         unchanged = bool((fitted[0][1].loc[kept, names] == fitted[1][1].loc[kept, names]).all().all())
@@ -255,32 +270,30 @@ def _pipeline_budgets(random):
 
 def processing_cases():
     """Yield the cases of preprocessing."""
+    budgets = {
+        "a tree has its thresholds": _budget_of_a_tree,
+        "columns share the epsilon": _budget_of_a_table,
+        "pipelines hand budgets on": _pipeline_budgets,
+        "a given domain is kept": _fixed_bins,
+    }
+    stated = {"columns state what they spend": _stated_of_a_table}
     yield Relations(
         "dpmm.processing, budgets",
-        {
-            "a tree has its thresholds": _budget_of_a_tree,
-            "columns share the epsilon": _budget_of_a_table,
-            "pipelines hand budgets on": _pipeline_budgets,
-            "a given domain is kept": _fixed_bins,
-        },
+        {**budgets, **stated},
+        unsafe=dict.fromkeys(budgets, "above"),
+        understated=[*stated],
     )
     yield _tree(2.5, -12.5, 20.0, 6)
-    yield Relations(
-        "PrivTreeBinner, a deep tree",
-        {},
-        {
-            "a record loses at most epsilon": lambda: _loss_of_a_tree() <= 1 + 1e-9,
-            "a record loses less than 1.127 epsilon": lambda: _loss_of_a_tree() < 1.127,
-        },
-    )
-    yield Relations(
-        "TableBinner, columns",
-        {},
-        {
-            "a column with one value is kept": lambda: _columns([*"xxxxxx"]) == _columns([*"xxxxxy"]),
-            "a missing value adds no column": lambda: _columns([*"xxxyy", None]) == _columns([*"xxxyyy"]),
-        },
-    )
+    losses = {
+        "a record loses at most epsilon": _loses_at_most(1 + 1e-9),
+        "a record loses less than 1.127 epsilon": _loses_at_most(1.127),
+    }
+    columns = {
+        "a column with one value is kept": lambda: _columns([*"xxxxxx"]) == _columns([*"xxxxxy"]),
+        "a missing value adds no column": lambda: _columns([*"xxxyy", None]) == _columns([*"xxxyyy"]),
+    }
+    yield Relations("PrivTreeBinner, a deep tree", losses, unsafe=dict.fromkeys(losses, "above"))
+    yield Relations("TableBinner, columns", {}, columns, unsafe=dict.fromkeys(columns, "either"))
 
 
 def processing_refusals():

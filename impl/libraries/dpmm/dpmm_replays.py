@@ -14,7 +14,7 @@ import numpy as np
 from dpmm.models import aim, mst, priv_bayes
 from dpmm.models.base.mechanisms import mechanism
 from dpmm_budgets import COLUMNS, cdp_rho, dataset, random_codes
-from dpmm_noise import in_place_of
+from dpmm_noise import agrees, in_place_of
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -122,19 +122,19 @@ def _costs(make, codes, record, total, words):
     words = f"{words}, {codes!r} and {record!r}"
     for kind in ("marginals", "choices"):
         one, other = len(getattr(left, kind)), len(getattr(right, kind))
-        yield f"{kind} of the neighbour, {words}", one, other, one
+        yield f"{kind} of the neighbour, more or less, {words}", 0.0, abs(one - other), 0.0
     # marginals and sizes follow from the outcomes
-    yield f"what is released is the same, {words}", 1.0, float(left.released == right.released), 1.0
+    yield f"what is released differs, {words}", 0.0, float(left.released != right.released), 0.0
     cost = 0.0
     for number, ((_, sigma, one), (_, scale, other)) in enumerate(zip(left.marginals, right.marginals)):
         moved = _distance(one, other)
         yield f"change of marginal {number}, {words}", 0.0, moved, 1 + 1e-9
-        yield (f"noise of marginal {number}, {words}", *near(scale, sigma))
+        yield agrees(f"noise of marginal {number}, {words}", scale, sigma)
         cost += moved**2 / (2 * sigma**2)
     for number, (one, other) in enumerate(zip(left.choices, right.choices)):
         (_, epsilon, sensitivity, qualities), moved = one, _change(one[-1], other[-1])
         yield f"change of {len(qualities)} qualities, choice {number}, {words}", 0.0, moved, sensitivity * (1 + 1e-9)
-        yield (f"epsilon by sensitivity, choice {number}, {words}", *near(other[1] / other[2], epsilon / sensitivity))
+        yield agrees(f"epsilon by sensitivity, choice {number}, {words}", other[1] / other[2], epsilon / sensitivity)
         cost += (epsilon * moved / sensitivity) ** 2 / 8
     yield f"rho of all changes, {words}", 0.0, cost, total * (1 + 1e-9)
 
@@ -203,9 +203,10 @@ def _worst_approximated(random):
         (_, _, _, left), (_, _, _, right) = outcomes.choices
         for _, spent, sensitivity, _ in outcomes.choices:
             yield (f"epsilon, {jobs} jobs, {words}", *near(spent, epsilon))
-            yield (f"sensitivity, {jobs} jobs, {words}", *near(sensitivity, max(candidates.values())))
+            largest = max(candidates.values())
+            yield (f"largest weight over the sensitivity, {jobs} jobs, {words}", *near(largest / sensitivity, 1.0))
             yield f"change of qualities, {jobs} jobs, {words}", 0.0, _change(left, right), sensitivity * (1 + 1e-9)
-        yield f"cliques, {jobs} jobs, {words}", len(candidates), len(left), len(candidates)
+        yield agrees(f"cliques, {jobs} jobs, {words}", len(left), len(candidates))
 
 
 def _select(random):
@@ -219,23 +220,19 @@ def _select(random):
     chosen = model.select(data, rho, log, edges)
     spent = math.fsum((epsilon / sensitivity) ** 2 / 8 for _, epsilon, sensitivity, _ in outcomes.choices)
     yield (f"rho of the choices, {words}", *near(spent, rho))
-    yield f"edges, {words}", len(COLUMNS) - 1, len(chosen), len(COLUMNS) - 1
+    yield agrees(f"edges, {words}", len(chosen), len(COLUMNS) - 1)
 
 
 def replay_cases():
     """Yield the cases of fits to neighbours."""
-    yield Relations(
-        "budgets, by changes",
-        {
-            "MST spends its rho on the changes of a record": _of_mst,
-            "AIM spends its rho on the changes of a record": _of_aim,
-            "PrivBayes spends half on the changes of a record": _of_priv_bayes,
-        },
-    )
-    yield Relations(
-        "selections, by changes",
-        {
-            "AIM.worst_approximated is made for its largest weight": _worst_approximated,
-            "MST.select spends its rho": _select,
-        },
-    )
+    fits = {
+        "MST spends its rho on the changes of a record": _of_mst,
+        "AIM spends its rho on the changes of a record": _of_aim,
+        "PrivBayes spends half on the changes of a record": _of_priv_bayes,
+    }
+    selections = {
+        "AIM.worst_approximated is made for its largest weight": _worst_approximated,
+        "MST.select spends its rho": _select,
+    }
+    for name, relations in (("budgets, by changes", fits), ("selections, by changes", selections)):
+        yield Relations(name, relations, unsafe=dict.fromkeys(relations, "above"))
