@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
     Deltas = Callable[[float], tuple[float, float]]
     Row = tuple[str, float, float, float]
+    Marked = tuple[str, float, float, float, str]
 
 __all__ = [
     "composition_bounds",
     "composition_delta",
     "deltas_with_response",
-    "divided",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",
     "least_error_rate",
     "many_equal_steps",
+    "marked",
     "near",
     "no_deltas",
     "normal_cdf",
@@ -55,36 +56,34 @@ def near(
     return other - slack, float(value), other + slack
 
 
-def divided(
-    relation: Callable[[Random], Iterable[Row]], protecting: str, other: str, *starts: str
-) -> dict[str, Callable[[Random], Iterator[Row]]]:
-    """Return two relations of `dpassay.adapter.Relations`: that of the comparisons that protect, and of all others.
+def marked(
+    relation: Callable[[Random], Iterable[Row]], mark: Callable[[Row], Marked], *starts: str
+) -> Callable[[Random], Iterator[Row | Marked]]:
+    """Return a relation of `dpassay.adapter.Relations` of whose comparisons some say that they cost privacy.
 
     Parameters
     ----------
     relation : callable
-        The relation that yields both.
-    protecting, other : str
-        The descriptions of the two.
+        The relation.
+    mark : callable
+        What they say: `dpassay.adapter.protects`, `spends` or `understates`.
     *starts : str
-        With what the words of comparisons begin that protect.
+        With what their words begin.
 
     Examples
     --------
     >>> def both(_):
     ...     yield "noise of a sum", 2.0, 2.0, 2.0
     ...     yield "a sum", 5.0, 5.0, 5.0
-    >>> {words: list(part(None)) for words, part in divided(both, "noise", "sums", "noise").items()}
-    {'noise': [('noise of a sum', 2.0, 2.0, 2.0)], 'sums': [('a sum', 5.0, 5.0, 5.0)]}
+    >>> list(marked(both, lambda row: (*row, "below"), "noise")(None))
+    [('noise of a sum', 2.0, 2.0, 2.0, 'below'), ('a sum', 5.0, 5.0, 5.0)]
     """
 
-    def part(random: Random, *, protects: bool) -> Iterator[Row]:
-        return (row for row in relation(random) if row[0].startswith(starts) is protects)
+    def rows(random: Random) -> Iterator[Row | Marked]:
+        for row in relation(random):
+            yield mark(row) if row[0].startswith(starts) else row
 
-    return {
-        protecting: lambda random: part(random, protects=True),
-        other: lambda random: part(random, protects=False),
-    }
+    return rows
 
 
 def normal_cdf(x: float) -> float:

@@ -28,8 +28,8 @@ from flwr_rounds import (
     wrapper,
 )
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Relations, protects
+from dpassay.impl.libraries.references import marked, near
 
 
 def _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation):
@@ -98,9 +98,7 @@ def _noise_of_the_norm_in_use():
 
 def adaptive_cases():
     """Yield the cases of adaptive clipping."""
-    noise = "a round has the noise of its parameters"
-    relations = divided(_adapted, noise, "a round is that of its parameters beside the noise", *NOISE)
-    yield Relations("adaptive clipping", relations, unsafe={noise: "below"})
+    yield Relations("adaptive clipping", {"a round is that of its parameters": marked(_adapted, protects, *NOISE)})
     protecting = {
         "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
         "the metrics do not repeat the norm bits without noise": (

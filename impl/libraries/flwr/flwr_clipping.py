@@ -31,8 +31,8 @@ from flwr_rounds import (
     shifted,
 )
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import divided, gaussian_sigma, near
+from dpassay.adapter import Relations, protects, spends
+from dpassay.impl.libraries.references import gaussian_sigma, marked, near
 
 warnings.simplefilter("ignore")
 logging.getLogger("flwr").setLevel(logging.CRITICAL)
@@ -252,24 +252,21 @@ def _small_entries_are_clipped():
 
 def clipping_relations():
     """Yield relations of the functions that the modifiers and strategies share."""
-    norms, noises, split = "clipped updates have the norm", "noise is that of its parameters", "both have the noise"
     small = "half precision: small entries are clipped"
     yield Relations(
         "flwr.supercore.differential_privacy",
         {
-            **divided(_norms, norms, "clipped updates have their direction", "norm"),
-            **divided(_deviations, noises, "standard deviations are those of the documentation", *NOISE),
-            **divided(_splits, split, "the noise multiplier is split", "together"),
+            "clipped updates have the norm and their direction": marked(_norms, spends, "norm"),
+            "standard deviations are those of the documentation": marked(_deviations, protects, *NOISE),
+            "the noise multiplier is split": marked(_splits, protects, "together"),
         },
         {small: _small_entries_are_clipped},
-        unsafe={norms: "above", noises: "below", split: "below", small: "either"},
+        unsafe={small: "either"},
     )
-    clients, rounds = "clients have the noise that they are told", "rounds have the noise of shares"
     yield Relations(
         "DPFedAvgFixed, DPFedAvgAdaptive, DPFedAvgNumPyClient",
         {
-            **divided(_deprecated_client, clients, "clients clip and add noise", *NOISE),
-            **divided(_deprecated_rounds, rounds, "rounds are means of clipped models with noise", *NOISE),
+            "clients clip and add noise": marked(_deprecated_client, protects, *NOISE),
+            "rounds are means of clipped models with noise": marked(_deprecated_rounds, protects, *NOISE),
         },
-        unsafe={clients: "below", rounds: "below"},
     )

@@ -38,8 +38,8 @@ from flwr_rounds import (
     wrapper,
 )
 
-from dpassay.adapter import Answer, Mechanism, Relations
-from dpassay.impl.libraries.references import divided, gaussian_sigma, near
+from dpassay.adapter import Answer, Mechanism, Relations, protects
+from dpassay.impl.libraries.references import gaussian_sigma, marked, near
 
 
 def _seed(number):
@@ -181,9 +181,8 @@ def _clips_zero(api):
 
 def local_cases():
     """Yield the cases of local noise; a draw takes milliseconds, so that most is compared without samples."""
-    noise = "a client has the noise of its parameters"
-    relations = divided(_local_rounds, noise, "a client sends its clipped model with noise", *NOISE)
-    yield Relations("LocalDpMod", relations, unsafe={noise: "below"})
+    rounds = marked(_local_rounds, protects, *NOISE)
+    yield Relations("LocalDpMod", {"a client sends its clipped model with noise": rounds})
     facts = {
         **{
             f"a scalar parameter is clipped, {api}": functools.partial(_clips_scalars, api, "LocalDpMod")
@@ -290,9 +289,7 @@ def _fixed_rounds(random):
 
 def fixed_cases():
     """Yield the cases of fixed clipping; a round of messages, or with clients that clip, is too slow for samples."""
-    noise = "a round has the noise of its parameters"
-    relations = divided(_fixed_rounds, noise, "a round is that of its parameters beside the noise", *NOISE)
-    yield Relations("fixed clipping", relations, unsafe={noise: "below"})
+    yield Relations("fixed clipping", {"a round is that of its parameters": marked(_fixed_rounds, protects, *NOISE)})
     facts = {
         f"a scalar parameter is clipped, {api}, {side}": functools.partial(_scalars_are_clipped, api, side)
         for api in APIS

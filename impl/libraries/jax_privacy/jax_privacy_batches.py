@@ -18,8 +18,8 @@ from jax_privacy.batch_selection import (
 )
 from scipy import special, stats
 
-from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Nonsense, Relations, protects, spends
+from dpassay.impl.libraries.references import marked, near
 
 LIMIT = 40.0
 """An exponent of Chernoff: a count is beyond it with probability below 1e-17, and a relation has below 1e5 counts."""
@@ -246,18 +246,16 @@ def _padding(random):
 
 def batch_relations():
     """Yield the relations of batches."""
-    apart, often, users = "rounds of a record are apart", "no record is taken too often", "rounds of a user are apart"
     once = ("nearest rounds", "distinct records")
     yield Relations(
         "batch_selection",
         {
-            **divided(_apart, apart, "batches are those of their strategy", *once),
-            **divided(_frequencies, often, "records take part as often as stated", "excess"),
+            "batches are those of their strategy": marked(_apart, protects, *once),
+            "records take part as often as stated": marked(_frequencies, spends, "excess"),
             "batches of one size are drawn evenly": _fixed,
-            **divided(_users, users, "users take part as records do, their examples in turn", *once),
+            "users take part as records do, their examples in turn": marked(_users, protects, *once),
             "padding keeps every index": _padding,
         },
-        unsafe={apart: "below", often: "above", users: "below"},
     )
 
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax_privacy.clipping import clip_pytree, clipped_fun, clipped_grad
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Relations, protects, spends
+from dpassay.impl.libraries.references import marked, near
 
 _ROUNDING = 3e-6
 """Relative: sums of a few float32 numbers."""
@@ -135,15 +135,14 @@ def _documented():
 
 def clipping_relations():
     """Yield the relations of clipping."""
-    norms, moved = "norms are clipped", "sensitivities are those of clipped gradients"
     protecting = ("half precision: small entries are clipped", "clip_norm=0 gives zero")
     yield Relations(
         "clip_pytree, clipped_grad",
         {
-            **divided(_norms, norms, "clipping keeps the direction, and states the norm before", "norm after"),
-            **divided(_sums, moved, "clipped gradients are added up", "sensitivity"),
+            "clipping keeps the direction, and states the norm before": marked(_norms, spends, "norm after"),
+            "clipped gradients are added up": marked(_sums, protects, "sensitivity"),
             "clipped values are added up": _functions,
         },
         _documented(),
-        unsafe={norms: "above", moved: "below", **dict.fromkeys(protecting, "either")},
+        unsafe=dict.fromkeys(protecting, "either"),
     )

@@ -16,8 +16,8 @@ from jax_privacy.experimental.monte_carlo import sample_generation
 from jax_privacy_batches import LIMIT, exponent
 from scipy import special
 
-from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Nonsense, Relations, understates
+from dpassay.impl.libraries.references import marked, near
 
 _ROUNDS = 5
 _FAINT = 0.02
@@ -188,18 +188,14 @@ def _truncated_draws(strategy, effects, others, taken, records, *, positive, wor
 
 def loss_relations():
     """Yield the relations of privacy losses that are drawn."""
-    short, long = (
-        f"losses of {columns} columns in a table are those of all patterns" for columns in ("short", "long")
-    )
     yield Relations(
         "monte_carlo, losses",
         {
-            **divided(_values, short, "losses are those of all patterns", "in a table"),
-            **divided(_long_columns, long, "losses of longer columns are those of all patterns", "in a table"),
+            # a loss alone is that of one direction, of which the other one is the negative
+            "losses are those of all patterns": marked(_values, understates, "in a table"),
+            "losses of longer columns are those of all patterns": marked(_long_columns, understates, "in a table"),
             "samples have the rounds of a record": _draws,
         },
-        # a loss alone is that of one direction, of which the other one is the negative
-        understated=[short, long],
     )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from jax_privacy.matrix_factorization import banded, sensitivity, toeplitz
 from jax_privacy.noise_addition import gaussian_privatizer, matrix_factorization_privatizer
 
-from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Mechanism, Relations, protects
+from dpassay.impl.libraries.references import marked, near
 
 _ROUNDING = 1e-4
 """Relative: products of float32 matrices."""
@@ -265,7 +265,6 @@ def _entries(random):
 
 def matrix_relations():
     """Yield the relations, and the mechanisms that add the noise."""
-    toeplitz_norms, own = "Toeplitz matrices have the largest norm of a pattern", "entries have noise of their own"
     of_toeplitz = ("minsep_sensitivity_squared", "sensitivity_squared")
     sensitivities = {
         "records far apart have the largest norm of a pattern": _separated,
@@ -279,11 +278,11 @@ def matrix_relations():
         "sensitivity, toeplitz",
         {
             **sensitivities,
-            **divided(_coefficients, toeplitz_norms, "coefficients are inverted", *of_toeplitz),
-            **divided(_entries, own, "the noise of entries has the stated moments", "rows", "mean square"),
+            "coefficients are inverted": marked(_coefficients, protects, *of_toeplitz),
+            "the noise of entries has the stated moments": marked(_entries, protects, "rows", "mean square"),
         },
         {repeated: _repeated_noise},
-        unsafe={**dict.fromkeys((*sensitivities, toeplitz_norms, own), "below"), repeated: "either"},
+        unsafe={**dict.fromkeys(sensitivities, "below"), repeated: "either"},
     )
     for name, make, encoder in _privatizers():
         yield _noisy(name, make, encoder)

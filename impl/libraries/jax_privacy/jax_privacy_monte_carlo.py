@@ -8,8 +8,8 @@ import numpy as np
 from jax_privacy.experimental.monte_carlo import delta_calculation
 from scipy import optimize, stats
 
-from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import divided, gaussian_delta, near
+from dpassay.adapter import Nonsense, Relations, understates
+from dpassay.impl.libraries.references import gaussian_delta, marked, near
 
 _SEARCHED = 1e-3
 """Relative: the library minimises over a tail factor with a tolerance, and states a little more than the minimum."""
@@ -150,16 +150,14 @@ def _uncounted(random):
 
 def monte_carlo_relations():
     """Yield the relations of deltas that are found from samples."""
-    bounds = "bounds are those of Chernoff"
     yield Relations(
         "monte_carlo, deltas",
         {
-            **divided(_bounds, bounds, "no lower delta or fewer samples meet a target", "get_overall_delta", "target"),
+            "bounds are those of Chernoff": marked(_bounds, understates, "get_overall_delta", "target"),
             "deltas are those of the losses": _deltas,
             "the last accepted parameter is chosen": _calibrations,
             "samples without counts are one each": _uncounted,
         },
-        understated=[bounds],
     )
 
 

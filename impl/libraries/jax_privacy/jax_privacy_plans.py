@@ -13,8 +13,8 @@ from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
 from jax_privacy.matrix_factorization import toeplitz
 from jax_privacy_streams import lower_triangular, materialised
 
-from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Nonsense, Relations, protects
+from dpassay.impl.libraries.references import marked, near
 
 _ROUNDING = 1e-5
 """Relative: norms of float32 strategies, after an inversion."""
@@ -165,16 +165,16 @@ def _normalised_noise():
 
 def plan_relations():
     """Yield the relations of plans."""
-    noise, normalised = "plans have the noise of their events", "normalised columns have noise for their norm"
+    normalised = "normalised columns have noise for their norm"
     yield Relations(
         "BandMFExecutionPlanConfig",
         {
-            **divided(_plans, noise, "parts of a plan fit together", "sensitivity", "standard deviation"),
+            "parts of a plan fit together": marked(_plans, protects, "sensitivity", "standard deviation"),
             "coefficients and their noise meet the target": _amplified,
         },
         {normalised: _normalised_noise},
         seconds=60.0,
-        unsafe={noise: "below", normalised: "either"},
+        unsafe={normalised: "either"},
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from jax_privacy.matrix_factorization import banded, buffered_toeplitz, streaming_matrix, toeplitz
 from jax_privacy_matrices import largest_norm, participations
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import divided, near
+from dpassay.adapter import Relations, spends
+from dpassay.impl.libraries.references import marked, near
 
 _ROUNDING = 1e-4
 """Absolute, for entries that are about 1, after an inversion: strategies are float32."""
@@ -158,9 +158,9 @@ def _parts(random):
 
 def stream_relations():
     """Yield the relations of streaming matrices."""
-    relations, unsafe = {}, {}
-    for kind, relation in (("Toeplitz", _toeplitz_inverses), ("banded", _banded_inverses), ("buffered", _buffered)):
-        protecting = f"{kind} strategies have the norms for which noise is made"
-        relations |= divided(relation, protecting, f"{kind} strategies are inverted", "largest norm")
-        unsafe[protecting] = "above"
-    yield Relations("streaming matrices", {**relations, "parts are products of arrays": _parts}, unsafe=unsafe)
+    strategies = {"Toeplitz": _toeplitz_inverses, "banded": _banded_inverses, "buffered": _buffered}
+    inverted = {
+        f"{kind} strategies are inverted": marked(relation, spends, "largest norm")
+        for kind, relation in strategies.items()
+    }
+    yield Relations("streaming matrices", {**inverted, "parts are products of arrays": _parts})
