@@ -17,6 +17,9 @@ _ROUNDING = 1e-4
 _DOUBLE = 1e-9
 """The same of buffered matrices, which are float64."""
 
+_LEAST = 1e-300
+"""In place of a sensitivity of 0, which nothing is divided by."""
+
 _ROUNDS = 7
 
 
@@ -98,7 +101,10 @@ def _banded_inverses(random):
         exact = largest_norm(expected[:, :rounds], participations(rounds, apart, most)) ** 2
         squared = banded.minsep_sensitivity_squared(strategy, apart, most, rounds)
         words = f"{words}, {apart} apart, at most {most}, n={rounds}"
-        yield (f"largest norm over the stated sensitivity, {words}", *near(exact / float(squared), 1.0, _ROUNDING))
+        yield (
+            f"largest norm over the stated sensitivity, {words}",
+            *near(exact / (float(squared) or _LEAST), 1.0, _ROUNDING),
+        )
     # entries below the last row take no part in the matrix, but may make the noise larger
     stream = banded.ColumnNormalizedBanded(params=jnp.asarray(table)).inverse_as_streaming_matrix()
     norm = float(_norms(np.linalg.inv(materialised(stream, n))).max())
@@ -126,7 +132,8 @@ def _buffered(random):
             ),
         ):
             yield from compared(f"{words}, {name}", found, expected, _DOUBLE)
-        ratio = float(_norms(expected).max()) ** 2 / float(buffered_toeplitz.sensitivity_squared(strategy, n))
+        squared = float(buffered_toeplitz.sensitivity_squared(strategy, n)) or _LEAST
+        ratio = float(_norms(expected).max()) ** 2 / squared
         yield (f"largest norm over the stated sensitivity, {words}", *near(ratio, 1.0, _DOUBLE))
         # decays of a matrix and of its inverse that alternate
         others = decays - np.array([random.uniform(0.01, 0.04) for _ in range(count)])

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pipeline_dp as dp
 from pipeline_dp.aggregate_params import MechanismType
+from pipeline_dp_recorders import PROTECTING
 from scipy.special import ndtr
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Relations, spends
+from dpassay.impl.libraries.references import marked, near
 
 __all__ = ["accountants"]
 
@@ -76,7 +77,7 @@ def _composed(random):
     random.shuffle(requests)
     specs, words = _requested(requests, epsilon, delta)
     deviations = [spec.noise_standard_deviation for spec in specs]
-    yield f"{words}, delta", delta * 0.98, _spent(requests, deviations, epsilon), delta * (1 + 1e-6)
+    yield f"spent delta, {words}", delta * 0.98, _spent(requests, deviations, epsilon), delta * (1 + 1e-6)
     yield from _by_weights(words, requests, deviations)
 
 
@@ -94,8 +95,11 @@ def _reserved(random):
     specs, words = _requested(requests, epsilon, delta)
     deviations = [spec.noise_standard_deviation for spec in specs]
     thresholds = [spec.thresholding_delta for spec, (kind, _, _) in zip(specs, requests) if kind in both]
-    spent = _spent(requests, deviations, epsilon) + math.fsum(thresholds)
-    yield f"{words}, delta", delta * 0.98, spent, delta * (1 + 1e-6)
+    by_noise, kept = _spent(requests, deviations, epsilon), -math.expm1(sum(math.log1p(-one) for one in thresholds))
+    yield f"{words}, delta", delta * 0.98, by_noise + math.fsum(thresholds), delta * (1 + 1e-6)
+    # a person of partitions with others moves the noise, and one of new partitions passes the thresholds
+    yield f"spent delta of the noise, {words}", 0.0, by_noise, delta * (1 + 1e-6)
+    yield f"spent delta of the thresholds, {words}", 0.0, kept, delta * (1 + 1e-9)
     for threshold in thresholds:
         yield (f"{words}, delta of a threshold", *near(threshold, thresholds[0], absolute=0.0))
     yield from _by_weights(words, requests, deviations)
@@ -121,7 +125,7 @@ def _added(random):
     accountant.compute_budgets()
     losses = [math.sqrt(2) / spec.noise_standard_deviation for spec in specs]
     words = f"PLDBudgetAccountant({epsilon!r}, 0), Laplace of weights {weights!r}"
-    yield (f"{words}, epsilon", *near(math.fsum(losses), epsilon))
+    yield (f"spent epsilon, {words}", *near(math.fsum(losses), epsilon))
     for loss, weight in zip(losses, weights):
         yield (f"{words}, epsilon of {weight!r}", *near(loss, epsilon * weight / math.fsum(weights)))
 
@@ -151,8 +155,8 @@ class _Backend(dp.LocalBackend):
         return col
 
 
-def _annotated(random, number):
-    """Compare one number of the budgets that annotations state, with that which is handed out."""
+def _budgets(random):
+    """Return what annotations state of the budgets of two aggregations, what is handed out, and words with both."""
     epsilon, delta = random.uniform(0.3, 4), 10 ** random.uniform(-8, -2)
     accountant, backend = dp.NaiveBudgetAccountant(epsilon, delta, num_aggregations=2), _Backend()
     engine = dp.DPEngine(accountant, backend)
@@ -167,30 +171,43 @@ def _annotated(random, number):
         engine.aggregate([(1, 0, 1.0)], params, extractors, public_partitions=public)
     accountant.compute_budgets()
     handed = [(spec.eps, spec.delta) for spec in accountant.mechanism_specs]
-    words = f"NaiveBudgetAccountant({epsilon!r}, {delta!r}, num_aggregations=2)"
-    yield f"{words}, budgets that are stated", len(handed), len(backend.stated), len(handed)
-    for stated, found in zip(backend.stated, handed):
+    return backend.stated, handed, f"NaiveBudgetAccountant({epsilon!r}, {delta!r}, num_aggregations=2)"
+
+
+def _annotations(random):
+    """Check that annotations state as many budgets as are handed out."""
+    stated, handed, words = _budgets(random)
+    yield words, len(handed), len(stated), len(handed)
+
+
+def _annotated(random, number):
+    """Compare one number of the budgets that annotations state, with that which is handed out."""
+    budgets, handed, words = _budgets(random)
+    for stated, found in zip(budgets, handed):
         yield (f"{words}, {stated.mechanism_type.value}", *near(stated[number], found[number], absolute=0.0))
 
 
 def accountants():
     """Yield the cases."""
-    yield Relations("PLDBudgetAccountant, several requests", {"losses without delta add up to epsilon": _added})
-    yield Relations("PLDBudgetAccountant, selections", {"a selection gets no more than the total": _selections})
+    relations = {"losses without delta follow weights": marked(_added, spends, *PROTECTING)}
+    yield Relations("PLDBudgetAccountant, several requests", relations)
+    total = "a selection gets no more than the total"
+    yield Relations("PLDBudgetAccountant, selections", {total: _selections}, unsafe={total: "above"})
     dp.PLDBudgetAccountant(1.0, 0.0).request_budget(MechanismType.LAPLACE, count=3)  # older versions refuse a count
-    yield Relations("PLDBudgetAccountant, several kinds", {"the noise of all requests spends the budget": _composed})
+    relations = {"the noise of all requests follows weights": marked(_composed, spends, *PROTECTING)}
+    yield Relations("PLDBudgetAccountant, several kinds", relations)
     dp.PLDBudgetAccountant(1.0, 0.1).request_budget(MechanismType.LAPLACE_THRESHOLDING)  # nor have they thresholds
+    reserved = marked(_reserved, spends, *PROTECTING)
     yield Relations(
-        "PLDBudgetAccountant, thresholds", {"the noise and the thresholds of all requests spend the budget": _reserved}
+        "PLDBudgetAccountant, thresholds", {"the noise and the thresholds of all requests spend the budget": reserved}
     )
-    yield Relations(
-        "PLDBudgetAccountant, repeated thresholds", {"all applications keep a new partition with delta": _repeated}
-    )
+    total = "all applications keep a new partition with delta"
+    yield Relations("PLDBudgetAccountant, repeated thresholds", {total: _repeated}, unsafe={total: "above"})
     assert dp.NaiveBudgetAccountant._compute_budgets_for_aggregation  # nor do they state budgets
+    stated = {
+        "epsilons are those handed out": lambda random: _annotated(random, 0),
+        "deltas are those handed out": lambda random: _annotated(random, 1),
+    }
     yield Relations(
-        "NaiveBudgetAccountant, annotations",
-        {
-            "epsilons are those handed out": lambda random: _annotated(random, 0),
-            "deltas are those handed out": lambda random: _annotated(random, 1),
-        },
+        "NaiveBudgetAccountant, annotations", {**stated, "all budgets are stated": _annotations}, understated=stated
     )

@@ -14,11 +14,11 @@ from unittest import mock
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp.aggregate_params import MechanismType
-from pipeline_dp_recorders import drawn
+from pipeline_dp_recorders import PROTECTING, drawn, for_each
 from pydp.algorithms import partition_selection
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_epsilon, near
+from dpassay.adapter import Relations, spends
+from dpassay.impl.libraries.references import gaussian_epsilon, marked, near
 
 __all__ = ["budgets"]
 
@@ -66,9 +66,9 @@ def _compared(words, asked, wanted, counts):
     for (found, one, other, bound, threshold), _ in asked[:1]:
         yield f"{words}, {found}", 1.0, float(found == name), 1.0
         # the noise for sums of weights is found by a search
-        yield (f"{words}, epsilon", *near(one, epsilon, relative=5e-3))
-        yield (f"{words}, delta", *near(other, delta, absolute=0.0))
-        yield f"{words}, max_partitions_contributed", float(partitions), float(bound), float(partitions)
+        yield (f"spent epsilon, {words}", *near(one, epsilon, relative=5e-3))
+        yield (f"spent delta, {words}", *near(other, delta, absolute=0.0))
+        yield (f"moved partitions for each of those that are told, {words}", *near(for_each(partitions, bound), 1.0))
         yield f"{words}, pre_threshold {threshold}", 1.0, float(threshold == before), 1.0
     yield f"{words}, different selections", 1.0, float(len({made for made, _ in asked})), 1.0
     yield f"{words}, partitions", float(len(counts)), float(len(asked)), float(len(counts))
@@ -146,7 +146,7 @@ def _selected_with(random, most, rows, threshold):
             asked = _asked(everywhere, params, dp.NaiveBudgetAccountant(epsilon, delta))
             total = math.fsum(people for _, people in asked)
             words = f"{call}, {name}, {len(taken)} people in {most + 2} partitions, of which {most} count"
-            yield (words, *near(total, most * len(taken)))
+            yield (f"moved counts, {words}", *near(total, most * len(taken)))
 
 
 def _thresholded(random):
@@ -167,7 +167,7 @@ def _thresholded(random):
         yield from _compared(words, asked, (kind.value, epsilon, delta, most, before), _summed(taken))
         asked = _asked(_everywhere(len(taken), most + 2), params, dp.NaiveBudgetAccountant(epsilon, delta))
         words = f"{words}, {len(taken)} people in {most + 2} partitions"
-        yield (words, *near(math.fsum(people for _, people in asked), most * len(taken)))
+        yield (f"moved counts, {words}", *near(math.fsum(people for _, people in asked), most * len(taken)))
 
 
 def _by_deviation(random):
@@ -207,7 +207,10 @@ def _weighted(random, strategy):
         yield from _compared(words, asked, ("gaussian", epsilon, delta, most, None), _summed(taken, -0.5))
         asked = _asked(_everywhere(len(taken), most + 2), params, dp.NaiveBudgetAccountant(epsilon, delta))
         words = f"weights of {len(taken)} people in {most + 2} partitions, of which {most} count"
-        yield (words, *near(math.fsum(weight for _, weight in asked), math.sqrt(most) * len(taken)))
+        yield (
+            f"moved weights, {words}",
+            *near(math.fsum(weight for _, weight in asked), math.sqrt(most) * len(taken)),
+        )
 
 
 # --- the choice of a bound -----------------------------------------------------------------------------------------
@@ -251,11 +254,11 @@ def _chosen_up_to(random, upper, keys):
         found = list(engine.calculate_private_contribution_bounds(records, params, extractors, list(range(keys))))
     most = min(upper, keys)
     words = f"at most {upper} of {keys} partitions, epsilon {spent!r}, then {later!r}"
-    yield f"{words}, choices", 1.0, float(len(asked)), 1.0
+    yield f"spent choices, {words}", 1.0, float(len(asked)), 1.0
     yield f"{words}, the last bound", float(most), float(found[0].max_partitions_contributed), float(most)
     for scores, epsilon, candidates in asked:
-        yield (f"{words}, epsilon", *near(epsilon, spent))
-        yield (f"{words}, sensitivity", *near(scores.global_sensitivity, most))
+        yield (f"spent epsilon, {words}", *near(epsilon, spent))
+        yield (f"moved for each unit that is told, {words}", *near(for_each(most, scores.global_sensitivity), 1.0))
         yield f"{words}, scores are monotonic", 1.0, float(scores.is_monotonic), 1.0
         yield f"{words}, candidates", 1.0, float(list(candidates) == list(range(1, most + 1))), 1.0
         for bound in candidates:
@@ -264,25 +267,30 @@ def _chosen_up_to(random, upper, keys):
             yield (f"{words}, score of {bound}", *near(scores.score(bound), -0.5 * noise - 0.5 * dropped))
 
 
+def _handed(name, relations):
+    """Return the case of relations between what is handed over and what protects people."""
+    return Relations(name, {words: marked(relation, spends, *PROTECTING) for words, relation in relations.items()})
+
+
 def budgets():
     """Yield the cases."""
-    yield Relations(
+    yield _handed(
         "DPEngine, calculate_private_contribution_bounds", {"scores are as the parameters and records say": _chosen}
     )
-    yield Relations(
+    yield _handed(
         "DPEngine, selection of partitions",
         {
-            "select_partitions and aggregate hand over bounds, budget and counts": _selected,
-            "thresholding hands over bounds, budget and counts": _thresholded,
+            "select_partitions and aggregate hand over budgets, bounds, kinds and counts": _selected,
+            "thresholding hands over budgets, bounds, kinds and counts": _thresholded,
         },
     )
     weighted = dp.PartitionSelectionStrategy.WEIGHTED_GAUSSIAN_THRESHOLDING  # older versions have none
-    yield Relations(
+    yield _handed(
         "DPEngine, weighted selection of partitions",
         {"weights are those of people": lambda random: _weighted(random, weighted)},
     )
     dp.PLDBudgetAccountant(1.0, 0.1).request_budget(MechanismType.LAPLACE_THRESHOLDING)  # nor have they thresholds
-    yield Relations(
+    yield _handed(
         "DPEngine, selection of partitions by deviations",
-        {"aggregate hands over the noise and the threshold of an accountant": _by_deviation},
+        {"aggregate hands over noise, thresholds, kinds and counts": _by_deviation},
     )

@@ -8,10 +8,10 @@ import math
 import pipeline_dp as dp
 from pipeline_dp import budget_accounting, combiners, dp_computations
 from pipeline_dp.aggregate_params import MechanismType
-from pipeline_dp_recorders import KINDS, aggregations, drawn, exact_sensitivity, recording
+from pipeline_dp_recorders import KINDS, PROTECTING, aggregations, drawn, exact_sensitivity, for_each, recording
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_delta, near
+from dpassay.adapter import Relations, protects, spends
+from dpassay.impl.libraries.references import gaussian_delta, marked, near
 
 __all__ = ["facts_of_combiners"]
 
@@ -46,7 +46,7 @@ def _combined(random):
             if name in exact:
                 yield (f"{name} of {words}", *near(found[name], exact[name], absolute=1e-9))
         spent = math.fsum(one[1] for one in recorder.made)
-        yield f"epsilon of {words}", epsilon * (1 - 1e-9), spent, epsilon * (1 + 1e-9)
+        yield f"spent epsilon, {words}", epsilon * (1 - 1e-9), spent, epsilon * (1 + 1e-9)
 
 
 def _thresholds(random):
@@ -117,10 +117,11 @@ def _quantiles(random):
         else:
             words = f"{kind}, standard deviation {sigma!r}"
             spent = asked["epsilon"], gaussian_delta(sigma, asked["epsilon"])
-        yield (f"epsilon, {words}", *near(asked["epsilon"], spent[0]))
-        yield (f"delta, {words}", *near(asked["delta"], spent[1], absolute=0.0))
+        yield (f"spent epsilon, {words}", *near(asked["epsilon"], spent[0]))
+        yield (f"spent delta, {words}", *near(asked["delta"], spent[1], absolute=0.0))
         bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
-        yield f"bounds {bounds}, {words}", 1.0, float(bounds == (partitions, most)), 1.0
+        for told, exact in zip(bounds, (partitions, most)):
+            yield (f"moved for each that is told, bounds {bounds}, {words}", *near(for_each(exact, told), 1.0))
         yield f"noise {asked['noise_type']}, {words}", 1.0, float(asked["noise_type"] == kind.value), 1.0
         exact = {f"percentile_{rank}": rank / 100 for rank in ranks}
         yield f"quantiles {found}, {words}", 1.0, float(found == exact), 1.0
@@ -146,17 +147,37 @@ def _created(random):
         if kind == dp.NoiseKind.LAPLACE:
             yield (f"parameter, {words}", *near(other.noise_parameter, moved / epsilon))
         else:
-            yield f"delta, {words}", delta * 0.9, gaussian_delta(other.std / moved, epsilon), delta * (1 + 1e-6)
+            spent = gaussian_delta(other.noise_parameter / moved, epsilon)
+            yield f"delta that is told, {words}", spent * (1 - 1e-6), delta, spent / 0.9
+            yield (f"standard deviation, {words}", *near(other.std, other.noise_parameter))
         for mechanism in (made, other):
             yield (f"sensitivity, {words}", *near(mechanism.sensitivity, moved))
 
 
 def facts_of_combiners():
     """Yield the cases."""
-    for name, words, relation in (
-        ("create_compound_combiner", "answers are those of clipped records", _combined),
-        ("create_thresholding_mechanism, ThresholdingMechanism", "thresholds hide one person", _thresholds),
-        ("QuantileCombiner, compute_dp_quantiles", "the loss is that of the noise", _quantiles),
-        ("create_additive_mechanism", "the noise is that of the specification", _created),
+    for name, words, relation, cost, starts in (
+        ("create_compound_combiner", "answers are those of clipped records", _combined, spends, PROTECTING),
+        (
+            "create_thresholding_mechanism, ThresholdingMechanism",
+            "thresholds are those of their strategy",
+            _thresholds,
+            protects,
+            ["threshold"],
+        ),
+        (
+            "QuantileCombiner, compute_dp_quantiles",
+            "kinds and quantiles are those asked for",
+            _quantiles,
+            spends,
+            PROTECTING,
+        ),
+        (
+            "create_additive_mechanism",
+            "deviations and sensitivities are those of the noise",
+            _created,
+            protects,
+            ["parameter", "delta"],
+        ),
     ):
-        yield Relations(name, {words: relation})
+        yield Relations(name, {words: marked(relation, cost, *starts)})

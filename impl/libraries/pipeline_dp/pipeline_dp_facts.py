@@ -14,17 +14,19 @@ import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp_recorders import (
     KINDS,
+    PROTECTING,
     aggregations,
     bounds,
     drawn,
     exact_sensitivity,
+    for_each,
     recording,
     refused,
     scalar_params,
 )
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_delta, near
+from dpassay.adapter import Relations, protects, spends
+from dpassay.impl.libraries.references import gaussian_delta, marked, near
 
 __all__ = ["facts_of_the_library"]
 
@@ -32,14 +34,14 @@ __all__ = ["facts_of_the_library"]
 def _spent(words, recorder, kind, wanted, sensitivities):
     """Yield comparisons of the noise that was asked for with its sensitivities and the whole loss."""
     made = recorder.made
-    yield f"{words}, additions of noise", float(len(sensitivities)), float(len(made)), float(len(sensitivities))
+    yield (f"moved numbers without noise, {words}", *near(len(sensitivities) - len(made), 0.0))
     for (found, _, _, sensitivity), exact in zip(made, sensitivities):
         yield f"{words}, kind", 1.0, float(found == kind), 1.0
-        yield (f"{words}, sensitivity", *near(sensitivity, exact))
+        yield (f"moved for each unit that is told, {words}", *near(for_each(exact, sensitivity), 1.0))
     epsilon, delta = wanted
-    yield (f"{words}, epsilons", *near(math.fsum(one[1] for one in made), epsilon))
+    yield (f"spent epsilons, {words}", *near(math.fsum(one[1] for one in made), epsilon))
     if kind == dp.NoiseKind.GAUSSIAN:
-        yield (f"{words}, deltas", *near(math.fsum(one[2] for one in made), delta, absolute=0.0))
+        yield (f"spent deltas, {words}", *near(math.fsum(one[2] for one in made), delta, absolute=0.0))
 
 
 def _variances(random):
@@ -105,11 +107,11 @@ def _vectors(random, size, partitions, moved):
         with recording() as recorder:
             found = dp_computations.add_noise_vector(vector, params)
         words = f"add_noise_vector, {kind}, {norm}, {size} entries, {partitions} partitions, {moved!r}"
-        yield f"{words}, additions of noise", float(size), float(len(recorder.made)), float(size)
+        yield f"additions of noise, {words}", float(size), float(len(recorder.made)), float(size)
         yield f"{words}, values", 0.0, float(np.abs(found - vector).max()), 1e-9
         for made in recorder.made:
             yield f"{words}, kind, epsilon and delta", 1.0, float(made[:3] == (kind, params.eps, params.delta)), 1.0
-            yield f"{words}, sensitivity", least * (1 - 1e-9), made[3], math.inf
+            yield f"sensitivity, {words}", least * (1 - 1e-9), made[3], math.inf
 
 
 def _draws(random):
@@ -136,6 +138,8 @@ def _splits(random):
     found = dp_computations.equally_split_budget(epsilon, delta, parts)
     words = f"{epsilon!r}, {delta!r} in {parts}"
     yield f"parts, {words}", float(parts), float(len(found)), float(parts)
+    yield (f"spent epsilon, {words}", *near(math.fsum(one for one, _ in found), epsilon))
+    yield (f"spent delta, {words}", *near(math.fsum(other for _, other in found), delta, absolute=0.0))
     for one, other in found:
         yield (f"epsilon, {words}", *near(one, epsilon / parts))
         yield (f"delta, {words}", *near(other, delta / parts, absolute=0.0))
@@ -198,7 +202,8 @@ def _moved(random, partitions, most, together):
         ("normalised sum, bounded together", normalised(bounded), (together * wide, together * wide)),
     ):
         for norm, one, other in zip(("L1", "L2"), (found.l1, found.l2), exact):
-            yield (f"{name}, {norm}, in {(low, high)!r}, {partitions} partitions, {most} records", *near(one, other))
+            words = f"sensitivity of {name}, {norm}, in {(low, high)!r}, {partitions} partitions, {most} records"
+            yield (words, *near(one, other))
     words = f"Sensitivities of {partitions} partitions and {most}"
     good = dp_computations.Sensitivities(
         l0=partitions, linf=most, l1=partitions * most, l2=math.sqrt(partitions) * most
@@ -214,19 +219,36 @@ def _gaussians(random):
     sigma, delta = random.uniform(0.3, 9), random.choice([10 ** random.uniform(-9, -2), random.uniform(0.3, 0.9)])
     found = dp_computations.gaussian_epsilon(sigma, delta)
     words = f"sigma {sigma!r}, delta {delta!r}"
-    yield f"gaussian_epsilon {found!r}, {words}", delta * (1 - 1e-6), gaussian_delta(sigma, found), delta * (1 + 1e-6)
+    exact = gaussian_delta(sigma, found)
+    yield f"gaussian_epsilon {found!r}, {words}", exact * (1 - 1e-6), delta, exact * (1 + 1e-6)
     yield (f"gaussian_delta, {words}", *near(dp_computations.gaussian_delta(sigma, 0.7), gaussian_delta(sigma, 0.7)))
 
 
 def facts_of_the_library():
     """Yield the cases."""
-    for name, words, relation in (
-        ("compute_dp_var", "sums get noise for what they move by", _variances),
-        ("apply_laplace_mechanism, apply_gaussian_mechanism, add_noise_vector", "noise is as asked for", _additions),
-        ("LaplaceMechanism, GaussianMechanism, add_noise", "noise is drawn anew", _draws),
-        ("equally_split_budget", "parts add up", _splits),
-        ("compute_dp_count_noise_std, compute_dp_sum_noise_std", "deviations are those of the noise", _deviations),
-        ("compute_sensitivities, Sensitivities", "one person moves a metric so far", _sensitivities),
-        ("gaussian_epsilon, gaussian_delta", "each is the inverse of the other", _gaussians),
+    for name, words, relation, cost, starts in (
+        ("compute_dp_var", "answers without noise are those of the definition", _variances, spends, PROTECTING),
+        (
+            "apply_laplace_mechanism, apply_gaussian_mechanism, add_noise_vector",
+            "noise is as asked for",
+            _additions,
+            protects,
+            ["additions of noise", "sensitivity"],
+        ),
+        ("equally_split_budget", "parts are equal", _splits, spends, PROTECTING),
+        (
+            "compute_sensitivities, Sensitivities",
+            "sensitivities that contradict each other are refused",
+            _sensitivities,
+            protects,
+            ["sensitivity of"],
+        ),
     ):
-        yield Relations(name, {words: relation})
+        yield Relations(name, {words: marked(relation, cost, *starts)})
+    words = "noise is drawn anew"
+    yield Relations("LaplaceMechanism, GaussianMechanism, add_noise", {words: _draws}, unsafe={words: "below"})
+    yield Relations(
+        "compute_dp_count_noise_std, compute_dp_sum_noise_std", {"deviations are those of the noise": _deviations}
+    )
+    words = "each is the inverse of the other"
+    yield Relations("gaussian_epsilon, gaussian_delta", {words: _gaussians}, understated=[words])

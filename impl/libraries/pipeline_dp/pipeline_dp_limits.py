@@ -9,10 +9,10 @@ from pipeline_dp import contribution_bounders
 from pipeline_dp import private_contribution_bounds as private_bounds
 from pipeline_dp.aggregate_params import MechanismType
 from pipeline_dp.dataset_histograms import histograms
-from pipeline_dp_recorders import aggregations, drawn, refused
+from pipeline_dp_recorders import PROTECTING, aggregations, drawn, refused
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Relations, spends
+from dpassay.impl.libraries.references import marked, near
 
 __all__ = ["facts_of_limits"]
 
@@ -27,6 +27,11 @@ def _shared(requests, epsilon, delta):
     users = [kind is not MechanismType.LAPLACE for kind, _, _ in requests]
     whole = sum(weight * count for _, weight, count in requests)
     using = sum(weight * count for (_, weight, count), uses in zip(requests, users) if uses)
+    counts = [count for _, _, count in requests]
+    spent = math.fsum(spec.eps * count for spec, count in zip(specs, counts))
+    yield (f"spent epsilon, {words}", *near(spent, epsilon))
+    spent = math.fsum(spec.delta * count for spec, count in zip(specs, counts))
+    yield (f"spent delta, {words}", *near(spent, delta, absolute=0.0))
     for spec, (kind, weight, _), uses in zip(specs, requests, users):
         yield (f"epsilon of {kind.value}, {words}", *near(spec.eps, epsilon * weight / whole))
         share = delta * weight / using if uses else 0.0
@@ -78,6 +83,8 @@ def _told(random):
                 handed += zip(specs, accountant._compute_budgets_for_aggregation(weight), requests, [weight] * 3)
         accountant.compute_budgets()
         words = f"{arguments}, {', '.join(f'{kind.value} of weight {own}' for kind, own in requests)}"
+        yield (f"spent epsilon, {words}", *near(math.fsum(spec.eps for spec, *_ in handed), epsilon))
+        yield (f"spent delta, {words}", *near(math.fsum(spec.delta for spec, *_ in handed), delta, absolute=0.0))
         yield f"{words}, budgets", 3.0 * number, float(len(handed)), 3.0 * number
         for spec, told, (kind, own), weight in handed:
             share = weight / sum(weights)
@@ -135,7 +142,7 @@ def _scored(random, upper, partitions):
         yield (f"score of {bound}, {words}", *near(whole.score(bound), -0.5 * noise - 0.5 * dropped, relative=1e-6))
         moved = abs(whole.score(bound) - less.score(bound))
         yield (
-            f"what one person moves the score of {bound}, {words}",
+            f"moved score of {bound} by one person, {words}",
             0.0,
             moved,
             float(whole.global_sensitivity) + 1e-9,
@@ -188,8 +195,10 @@ def facts_of_limits():
             "scores are those of their definition",
             _private_bounds,
         ),
-        ("LinfSampler, NoOpSampler", "records are kept up to a bound", _samplers),
     ):
-        yield Relations(name, {words: relation})
+        yield Relations(name, {words: marked(relation, spends, *PROTECTING)})
+    bounded = "records are kept up to a bound"
+    yield Relations("LinfSampler, NoOpSampler", {bounded: _samplers}, unsafe={bounded: "above"})
     dp.NaiveBudgetAccountant(1.0, 0.1).request_budget(MechanismType.TRUNCATED_GEOMETRIC)  # older versions have none
-    yield Relations("NaiveBudgetAccountant, aggregations", {"aggregations are told what they are handed": _told})
+    relations = {"aggregations are told what they are handed": marked(_told, spends, *PROTECTING)}
+    yield Relations("NaiveBudgetAccountant, aggregations", relations)

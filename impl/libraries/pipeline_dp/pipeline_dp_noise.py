@@ -8,10 +8,10 @@ import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 from pipeline_dp_engine import CALLS
-from pipeline_dp_recorders import KINDS, exact_sensitivity, recording
+from pipeline_dp_recorders import KINDS, PROTECTING, exact_sensitivity, for_each, recording
 
-from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import gaussian_delta, near
+from dpassay.adapter import Mechanism, Relations, protects, spends
+from dpassay.impl.libraries.references import gaussian_delta, marked, near
 
 __all__ = ["exponential", "noise_of_partitions", "numbers"]
 
@@ -165,21 +165,26 @@ def _noised(random):
             )
             results[kind] = engine.add_dp_noise(values, params)
         accountant.compute_budgets()
+        largest_parts = []
         for kind, weight in zip(KINDS, weights):
             # a mechanism is made for each number
             share, spent = epsilon * weight / sum(weights), delta if kind == dp.NoiseKind.GAUSSIAN else 0.0
             with recording() as recorder:
                 found = dict(results[kind])
             told = f"{words}, {kind}, {weight} of {weights}, {partitions} partitions of {largest!r}"
-            yield f"{told}, additions of noise", float(count), float(len(recorder.made)), float(count)
+            yield (f"moved numbers without noise, {told}", *near(count - len(recorder.made), 0.0))
+            largest_parts.append([max((one[place] for one in recorder.made), default=0.0) for place in (1, 2)])
             for (noise, one, other, sensitivity), (key, value) in zip(recorder.made, values):
                 yield f"{told}, kind", 1.0, float(noise == kind), 1.0
                 yield (f"{told}, epsilon", *near(one, share))
                 yield (f"{told}, delta", *near(other, spent, absolute=0.0))
-                yield (f"{told}, sensitivity", *near(sensitivity, moved[kind]))
+                yield (f"moved for each unit that is told, {told}", *near(for_each(moved[kind], sensitivity), 1.0))
                 yield (f"{told}, value", *near(found[key].noised_value, value))
                 if kind == dp.NoiseKind.LAPLACE:
                     yield (f"{told}, deviation", *near(found[key].noise_stddev, math.sqrt(2) * moved[kind] / share))
+        epsilons, deltas = zip(*largest_parts)
+        yield (f"spent epsilon, {words}", *near(math.fsum(epsilons), epsilon))
+        yield (f"spent delta, {words}", *near(math.fsum(deltas), delta, absolute=0.0))
 
 
 def _noised_apart(random):
@@ -196,7 +201,7 @@ def _noised_apart(random):
         accountant.compute_budgets()
         found = dict(found)
         words = f"add_dp_noise, {kind}, epsilon {epsilon!r}, delta {delta!r}"
-        yield f"{words}, different numbers", count, float(len({one.noised_value for one in found.values()})), count
+        yield f"different numbers, {words}", count, float(len({one.noised_value for one in found.values()})), count
         if kind == dp.NoiseKind.GAUSSIAN:
             moved = exact_sensitivity(kind, 3, 2.5)
             for one in found.values():
@@ -210,7 +215,7 @@ def noise_of_partitions():
     yield Relations(
         "DPEngine, add_dp_noise",
         {
-            "noise is as asked for, and as the budget allows": _noised,
-            "noise is drawn for each partition": _noised_apart,
+            "noise is as asked for": marked(_noised, spends, *PROTECTING),
+            "noise has the deviation that is told": marked(_noised_apart, protects, "different numbers"),
         },
     )

@@ -8,7 +8,24 @@ import math
 import pipeline_dp as dp
 from pipeline_dp import dp_computations
 
-__all__ = ["KINDS", "aggregations", "bounds", "drawn", "exact_sensitivity", "recording", "refused", "scalar_params"]
+__all__ = [
+    "KINDS",
+    "PROTECTING",
+    "aggregations",
+    "bounds",
+    "drawn",
+    "exact_sensitivity",
+    "for_each",
+    "recording",
+    "refused",
+    "scalar_params",
+]
+
+PROTECTING = ("spent", "moved")
+"""Beginnings of the words of comparisons of what is spent, and of what a person moves for each unit that is told.
+
+A number that is too large has less noise than the total allows.
+"""
 
 KINDS = (dp.NoiseKind.LAPLACE, dp.NoiseKind.GAUSSIAN)
 """The kinds of noise."""
@@ -108,6 +125,11 @@ def aggregations(random, **changed):
 def exact_sensitivity(kind, partitions, largest):
     """Return how far one person moves the partitions together, each by at most `largest`."""
     return partitions * largest if kind == dp.NoiseKind.LAPLACE else math.sqrt(partitions) * largest
+
+
+def for_each(moved, told):
+    """Return how far one person moves a number for each unit that is told, infinitely far if nothing is told."""
+    return math.inf if told == 0 else moved / told
 
 
 def refused(ask):

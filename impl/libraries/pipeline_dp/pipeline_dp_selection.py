@@ -10,8 +10,8 @@ import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import dp_computations, partition_selection
 
-from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Mechanism, Relations, spends
+from dpassay.impl.libraries.references import marked, near
 
 __all__ = ["selections"]
 
@@ -89,8 +89,12 @@ def selections():
     yield Relations(
         "selections, several partitions",
         {
-            "thresholds split delta, and noise grows with the partitions": _noise_of_partitions,
-            "a truncated geometric selection splits epsilon and delta": _geometric_of_partitions,
+            "thresholds split delta, and noise grows with the partitions": marked(
+                _noise_of_partitions, spends, "alone"
+            ),
+            "a truncated geometric selection splits epsilon and delta": marked(
+                _geometric_of_partitions, spends, "more than"
+            ),
         },
     )
 
@@ -190,6 +194,8 @@ def _noise_of_partitions(random):
             words = f"{make.__name__}({sigma!r}, {delta!r}, {partitions})"
             threshold = float(strategy.threshold)
             found = (threshold - 1) / far
+            alone = float(strategy.probability_of_keep(1))
+            yield f"alone, {words}", 0.0, alone, share * (1 + 1e-6) + 1e-12
             yield f"{words}, scale", scale * (1 - 1e-9), found, scale * (1 + most)
             # one person, some at whom the decision is open, and the whole number above the threshold
             for people in (1, 2, math.ceil(threshold / 2), math.ceil(threshold)):
@@ -209,7 +215,11 @@ def _geometric_of_partitions(random):
             _Strategies.TRUNCATED_GEOMETRIC, epsilon, delta, partitions
         )
         words = f"truncated geometric({epsilon!r}, {delta!r}, {partitions})"
-        kept = 0.0
+        kept = before = 0.0
         for people in range(1, 30):
+            found, most = float(strategy.probability_of_keep(people)), min(growth * before + share, 1.0)
+            most = min(most, 1 - (1 - before - share) / growth)
+            yield f"more than {people - 1} people allow, {words}", 0.0, found, most * (1 + 1e-9) + 1e-12
+            before = found
             kept = min(growth * kept + share, 1 - (1 - kept - share) / growth, 1.0)
-            yield f"{words}, {people} people", *near(strategy.probability_of_keep(people), kept, 1e-6)
+            yield f"{words}, {people} people", *near(found, kept, 1e-6)

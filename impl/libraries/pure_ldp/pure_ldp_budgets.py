@@ -11,12 +11,12 @@ import operator
 
 from pure_ldp import frequency_oracles as oracles
 from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
-from pure_ldp_draws import Seeds, compared, reports
+from pure_ldp_draws import Seeds, compared, loss_of, reports
 from pure_ldp_reports import seed
 from pure_ldp_words import LENGTH, START, WORDS, of_alphabet
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Relations, spends
+from dpassay.impl.libraries.references import marked, near
 
 _WIDE, _HIGH_PRIVACY, _LOW_PRIVACY = (0.3, 3.5), (0.2, 1.0), (1.1, 4.0)
 _SIZES = [2, 4, 8]
@@ -157,10 +157,11 @@ def _renewed(random):
         client.update_params(epsilon=other)
         if name == "HadamardResponseClient, general":
             renewed.hr.permute = client.hr.permute
+        words = f"{name}({epsilon!r}, {size}), update_params(epsilon={other!r})"
+        found = {value: _reports_of(client, value, seeds) for value in (1, 2)}
         value = random.randint(1, 2)
-        found, exact = (_reports_of(one, value, seeds) for one in (client, renewed))
-        words = f"{name}({epsilon!r}, {size}), update_params(epsilon={other!r}), input {value}"
-        yield from compared(found, exact, words)
+        yield from compared(found[value], _reports_of(renewed, value, seeds), f"{words}, input {value}")
+        yield f"loss of {words}", 0.0, loss_of(found[1], found[2]), other * (1 + 1e-9)
 
 
 def _halved(random):
@@ -213,7 +214,7 @@ def budgets():
         "clients, probabilities that they hold",
         {
             "those of oracles are those of epsilon, after update_params as well": _updated,
-            "reports after update_params are those of a new client": _renewed,
+            "reports after update_params are those of a new client": marked(_renewed, spends, "loss of"),
             "TreeHistClient, SFPClient: both are those of half of epsilon": _halved,
             "PEMClient: they are those of epsilon": _whole,
             "heavy hitters that are given no client": _by_default,

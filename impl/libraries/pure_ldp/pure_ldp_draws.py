@@ -20,8 +20,8 @@ from pure_ldp.heavy_hitters import PEMClient, TreeHistClient
 from pure_ldp_reports import best_buckets, direct_report, hashing, paired, plain
 from pure_ldp_words import LENGTH, START, WORDS, number, of_alphabet
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Relations, protects, spends
+from dpassay.impl.libraries.references import marked, near
 
 _APART = ("HEClient", "LHClient", "RAPPORClient", "HadamardMechClient, as returned")
 """Families without finite distributions, or whose draws are known to be others."""
@@ -171,7 +171,7 @@ def compared(found, exact, words):
         yield (f"probability of {report}, {words}", *near(found.get(report, 0.0), exact.get(report, 0.0)))
 
 
-def _loss(left, right):
+def loss_of(left, right):
     """Return the largest logarithm of the ratio of two distributions."""
     losses = [0.0]
     for report in left.keys() | right.keys():
@@ -208,7 +208,7 @@ def _of_member(member):
         found.append(reports(functools.partial(member.sample_one, [value])))
         yield from compared(found[-1], exact, f"{member.name}, input {value}")
     epsilon = float(member.claim.removeprefix("pure:"))
-    loss = max(itertools.starmap(_loss, itertools.combinations(found, 2)))
+    loss = max(itertools.starmap(loss_of, itertools.combinations(found, 2)))
     yield f"loss of {member.name}", 0.0, loss, epsilon * (1 + 1e-9)
 
 
@@ -241,22 +241,27 @@ def _of_local_hashing(random):
             best_buckets(epsilon),
         ),
     ):
+        both = []
         for value in random.sample(range(1, d + 1), 2):
-            found = reports(lambda client=client, value=value: client.privatise(value), seeds)
+            both.append(reports(lambda client=client, value=value: client.privatise(value), seeds))
             exact = hashed(epsilon, buckets, value - 1)
-            yield from compared(found, _in_words(exact), f"{words}, input {value}")
+            yield from compared(both[-1], _in_words(exact), f"{words}, input {value}")
+        yield f"loss of {words}", 0.0, loss_of(*both), epsilon * (1 + 1e-9)
     alphabet = random.choice(list(WORDS))
     of_words = of_alphabet(alphabet)
     prefixes = PEMClient(epsilon, START, LENGTH, LENGTH - START, **of_words)
     tree = TreeHistClient(epsilon, LENGTH, LENGTH, **of_words)
+    of_prefixes, of_trees = [], []
     for word in random.sample(WORDS[alphabet], 2):
         index = number(alphabet, word[:LENGTH])
         exact = {(report, 0): p for report, p in hashed(epsilon, best_buckets(epsilon), index).items()}
-        found = reports(lambda word=word: prefixes.privatise(word), seeds)
-        yield from compared(found, _in_words(exact), f"PEMClient({epsilon!r}), {word}")
+        of_prefixes.append(reports(lambda word=word: prefixes.privatise(word), seeds))
+        yield from compared(of_prefixes[-1], _in_words(exact), f"PEMClient({epsilon!r}), {word}")
         half = hashed(epsilon / 2, best_buckets(epsilon / 2), index)
-        found = reports(lambda word=word: tree.privatise(word), seeds)
-        yield from compared(found, _in_words(paired(half, half)), f"TreeHistClient({epsilon!r}), {word}")
+        of_trees.append(reports(lambda word=word: tree.privatise(word), seeds))
+        yield from compared(of_trees[-1], _in_words(paired(half, half)), f"TreeHistClient({epsilon!r}), {word}")
+    yield f"loss of PEMClient({epsilon!r})", 0.0, loss_of(*of_prefixes), epsilon * (1 + 1e-9)
+    yield f"loss of TreeHistClient({epsilon!r})", 0.0, loss_of(*of_trees), epsilon * (1 + 1e-9)
     yield f"ranges of seeds, epsilon {epsilon!r}, g {g}", 1, len(seeds.ranges), 1
 
 
@@ -319,12 +324,16 @@ def _of_bloom_filters(random):
 def draws_of(families):
     """Return the relations between the draws of clients and the distributions of their reports."""
     stated = [family for family in families if not family.name.startswith(_APART)]
+    relations = {
+        f"{family.name}: its draws are those of its distribution": marked(_stated(family), spends, "loss of")
+        for family in stated
+    }
     return Relations(
         "clients, probabilities of their reports",
         {
-            **{f"{family.name}: its draws are those of its distribution": _stated(family) for family in stated},
-            "LHClient: its draws are those of a hash function": _of_local_hashing,
-            "HEClient: its noise is that of a histogram": _of_histograms,
+            **relations,
+            "LHClient: its draws are those of a hash function": marked(_of_local_hashing, spends, "loss of"),
+            "HEClient: its noise is that of a histogram": marked(_of_histograms, protects, "draws", "scale"),
             "RAPPORClient: its draws for zeros are those of its distribution": _of_bloom_filters,
         },
     )
