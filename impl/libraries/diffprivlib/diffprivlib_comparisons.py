@@ -6,7 +6,19 @@ import math
 
 import numpy as np
 
-__all__ = ["DRAWS", "apart", "at_least", "at_most", "compared", "far"]
+from dpassay.impl.libraries.marked_rows import spends, understates
+from dpassay.impl.libraries.references import near
+
+__all__ = [
+    "DRAWS",
+    "apart",
+    "at_least",
+    "at_most",
+    "charged",
+    "compared",
+    "enough",
+    "far",
+]
 
 DRAWS = 4000
 """The number of draws of one random state that are compared with a distribution."""
@@ -37,6 +49,27 @@ def apart(words, found, exact, slack=1e-8):
     found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
     distance = np.max(np.abs(found - exact) / (1 + np.abs(exact))) if found.shape == exact.shape else math.inf
     return words, 0.0, float(distance), slack
+
+
+# --- numbers that protect the records -----------------------------------------------------------------------
+
+
+def enough(words, found, exact, slack=1e-8):
+    """Return the marked comparison of sensitivities with exact ones: the most by which one is smaller, as in `apart`.
+
+    Numbers that do not belong to each other are left to `apart`.
+    """
+    found, exact = np.asarray(found, dtype=float), np.asarray(exact, dtype=float)
+    missing = np.max((exact - found) / (1 + np.abs(exact)), initial=0.0) if found.shape == exact.shape else 0.0
+    return spends((f"{words}, missing", 0.0, float(missing), slack))
+
+
+def charged(words, total, epsilon):
+    """Return the marked comparison of the total of an accountant with what was spent."""
+    return understates((f"{words}: account", *near(total, epsilon)))
+
+
+# --- distances of draws -------------------------------------------------------------------------------------
 
 
 def far(draws):
