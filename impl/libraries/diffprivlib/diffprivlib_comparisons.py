@@ -1,8 +1,4 @@
-"""Comparisons that the relations of diffprivlib share: bounds on a number, and the distance of arrays and of draws.
-
-A relation of a fit or an answer compares many numbers, of which some protect the records and others do not. The former
-are marked, and are also asked as a relation of their own.
-"""
+"""Comparisons that the relations of diffprivlib share: bounds on a number, and the distance of arrays and of draws."""
 
 from __future__ import annotations
 
@@ -10,11 +6,11 @@ import math
 
 import numpy as np
 
+from dpassay.adapter import spends, understates
 from dpassay.impl.libraries.references import near
 
 __all__ = [
     "DRAWS",
-    "accounted",
     "apart",
     "at_least",
     "at_most",
@@ -22,10 +18,6 @@ __all__ = [
     "compared",
     "enough",
     "far",
-    "protecting",
-    "protects",
-    "spends",
-    "understates",
 ]
 
 DRAWS = 4000
@@ -62,33 +54,6 @@ def apart(words, found, exact, slack=1e-8):
 # --- numbers that protect the records -----------------------------------------------------------------------
 
 
-class _Spends(tuple):
-    __slots__ = ()
-
-
-class _Protects(tuple):
-    __slots__ = ()
-
-
-class _Understates(tuple):
-    __slots__ = ()
-
-
-def spends(row):
-    """Mark the comparison of a number that costs privacy above its bound, such as an epsilon."""
-    return _Spends(row)
-
-
-def protects(row):
-    """Mark the comparison of a number that costs privacy below its bound, such as a sensitivity."""
-    return _Protects(row)
-
-
-def understates(row):
-    """Mark the comparison of a number that an accountant states as a bound, and that is none below its own bound."""
-    return _Understates(row)
-
-
 def enough(words, found, exact, slack=1e-8):
     """Return the marked comparison of sensitivities with exact ones: the most by which one is smaller, as in `apart`.
 
@@ -102,28 +67,6 @@ def enough(words, found, exact, slack=1e-8):
 def charged(words, total, epsilon):
     """Return the marked comparison of the total of an accountant with what was spent."""
     return understates((f"{words}: account", *near(total, epsilon)))
-
-
-def protecting(relations):
-    """Return the relations of those comparisons that protect the records, for `unsafe` on either side."""
-    return {f"{words}: what protects the records": _of(one, _Spends, _Protects) for words, one in relations.items()}
-
-
-def accounted(relations):
-    """Return the relations of those comparisons of what accountants state, for `understated`."""
-    return {f"{words}: what is accounted": _of(one, _Understates) for words, one in relations.items()}
-
-
-def _of(relation, *marks):
-    """Return the relation of comparisons with one of these marks, on the side of the mark alone."""
-
-    def rows(random):
-        for row in relation(random):
-            if isinstance(row, marks):
-                words, low, value, high = row
-                yield (words, -math.inf, value, high) if isinstance(row, _Spends) else (words, low, value, math.inf)
-
-    return rows
 
 
 # --- distances of draws -------------------------------------------------------------------------------------

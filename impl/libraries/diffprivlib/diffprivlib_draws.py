@@ -12,7 +12,7 @@ import math
 import numpy as np
 from diffprivlib import mechanisms
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
-from diffprivlib_comparisons import DRAWS, compared, far, protecting, protects, spends
+from diffprivlib_comparisons import DRAWS, compared, far
 from diffprivlib_directions import bingham_directions, vectors
 from diffprivlib_mechanisms import (
     between,
@@ -28,7 +28,7 @@ from diffprivlib_mechanisms import (
 )
 from diffprivlib_selection import categorical, exponential, flipped, hierarchical, response
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
 
 __all__ = ["draw_relations"]
@@ -356,10 +356,7 @@ def draw_relations():
             words += ", one bound" if cells is _folded_once else ""
             found[f"noise of {words}"] = _noise(name, parameters, cells, **more)
     scales = {"scales suffice": _scales_suffice}
-    kept = protecting(scales)
-    yield Relations(
-        "mechanisms, draws of one state", {**found, **scales, **kept}, unsafe=dict.fromkeys(kept, "either")
-    )
+    yield Relations("mechanisms, draws of one state", {**found, **scales})
     chosen = {f"choices of {name}": _chosen(*rest) for name, *rest in _selections() if hasattr(mechanisms, name)}
     yield Relations(
         "selections, draws of one state",

@@ -14,18 +14,9 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.utils import covariance_eig
 from diffprivlib_calls import spent, without_noise
-from diffprivlib_comparisons import (
-    accounted,
-    apart,
-    at_least,
-    at_most,
-    charged,
-    protecting,
-    protects,
-    spends,
-)
+from diffprivlib_comparisons import apart, at_least, at_most, charged
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 __all__ = ["fit_relations"]
@@ -357,13 +348,7 @@ def fit_relations():
         "PCA": _components,
         "RandomForestClassifier": _forest,
     }
-    kept, accounts = protecting(fits), accounted(fits)
-    yield Relations(
-        "models, without noise",
-        {**fits, **kept, **accounts},
-        unsafe=dict.fromkeys(kept, "either"),
-        understated=list(accounts),
-    )
+    yield Relations("models, without noise", fits)
     # wrong answers alone: what the coefficients lose beyond epsilon was not certified
     yield Relations(
         "models.LinearRegression, with an intercept", {"means and polynomial have one epsilon": _whole_budget}

@@ -15,19 +15,9 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models import forest
 from diffprivlib_calls import spent, without_noise
-from diffprivlib_comparisons import (
-    accounted,
-    apart,
-    at_least,
-    at_most,
-    charged,
-    enough,
-    protecting,
-    protects,
-    spends,
-)
+from diffprivlib_comparisons import apart, at_least, at_most, charged, enough
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 __all__ = ["option_relations"]
@@ -409,10 +399,4 @@ def option_relations():
         "PCA": _components,
         "RandomForestClassifier": _forest,
     }
-    kept, accounts = protecting(fits), accounted(fits)
-    yield Relations(
-        "models, options off their defaults",
-        {**fits, **kept, **accounts},
-        unsafe=dict.fromkeys(kept, "either"),
-        understated=list(accounts),
-    )
+    yield Relations("models, options off their defaults", fits)

@@ -11,6 +11,7 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
 from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
+from gdpnum_samples import STEP, certainly_lost, gaussian_rate, power, sampled
 
 from dpassay.adapter import Answer, Nonsense, Relations
 from dpassay.impl.libraries.directed_curves import crossing_rates, directed_curves
@@ -26,80 +27,44 @@ LIBRARY = "gdpnum"
 
 warnings.simplefilter("ignore")
 
-_STEP = 1e-3
-"""Between the losses on the grid."""
-
 _EXACT_STEP = 2.0**-10
 """A step of which multiples are exact, so that a loss is on the grid."""
 
 _SCALED = 1e-6
 """Absolute, in rates: probabilities on a grid are scaled so that they sum to 1."""
 
-_LEFT_OUT = 1e-10
-"""Default of the parameter `err` of get_mu: rates this near to 0 or 1 are not looked at."""
-
-
-def _gaussian_rate(mu, rate):
-    """Return the false negative rate of Gaussian noise at a false positive rate (Dong and others 2019)."""
-    return normal_cdf(-statistics.NormalDist().inv_cdf(rate) - mu)
-
 
 def _gaussian(random):
     """Compare Gaussian noise with its own mu: the bound is pessimistic, and near the truth."""
     sigma = random.uniform(0.6, 4)
     mu = 1 / sigma
-    found = PLDConverter(pld.from_gaussian_mechanism(sigma, value_discretization_interval=_STEP))
-    stated, regret = found.get_mu_and_regret()
+    found = PLDConverter(pld.from_gaussian_mechanism(sigma, value_discretization_interval=STEP))
     words = f"Gaussian noise {sigma!r}"
-    yield f"mu, {words}", mu * (1 - 1e-6), float(stated), mu * 1.05
-    yield f"regret, {words}", 0.0, float(regret), 0.01
-    yield (f"get_mu, {words}", *near(float(found.get_mu()), float(stated)))
+    for name, stated in (("mu", found.get_mu_and_regret()[0]), ("get_mu", found.get_mu())):
+        yield f"{name}, {words}", mu * (1 - 1e-6), float(stated), mu * 1.05
     exact = 2 * normal_cdf(mu / 2) - 1
-    yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 2 * _STEP
+    yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 2 * STEP
     for rate in (1e-6, 0.01, 0.3, random.random()):
-        exact = _gaussian_rate(mu, rate)
-        yield f"get_beta({rate!r}), {words}", exact - 3 * _STEP, found.get_beta(rate), exact + _SCALED
+        exact = gaussian_rate(mu, rate)
+        yield power(f"get_beta({rate!r}), {words}", exact - 3 * STEP, found.get_beta(rate), exact + _SCALED)
+
+
+def _regret_of_gaussian(random):
+    """Check that Gaussian noise has nearly the curve of a mu, with the regret of the other function for it."""
+    sigma = random.uniform(0.6, 4)
+    found = PLDConverter(pld.from_gaussian_mechanism(sigma, value_discretization_interval=STEP))
+    stated, regret = found.get_mu_and_regret()
+    yield f"regret, Gaussian noise {sigma!r}", 0.0, float(regret), 0.01
+    yield (f"get_mu, Gaussian noise {sigma!r}", *near(float(found.get_mu()), float(stated)))
 
 
 def _response(random):
     """Compare randomised response with the mu of its corner."""
     epsilon = random.uniform(0.3, 3)
     noise = 2 / (1 + math.exp(epsilon))
-    found = PLDConverter(pld.from_randomized_response(noise, 2, value_discretization_interval=_STEP))
+    found = PLDConverter(pld.from_randomized_response(noise, 2, value_discretization_interval=STEP))
     exact = -2 * statistics.NormalDist().inv_cdf(1 / (1 + math.exp(epsilon)))
     yield f"mu of a response of epsilon {epsilon!r}", exact * (1 - 1e-6), float(found.get_mu()), exact * 1.01
-
-
-def _sampled(random):
-    """Compare a sample with the supporting lines of its divergences, both ways."""
-    sigma, share, count = random.uniform(0.8, 3), random.uniform(0.05, 0.6), random.randint(1, 4)
-    losses = pld.from_gaussian_mechanism(
-        sigma, sampling_prob=share, use_connect_dots=True, value_discretization_interval=_STEP
-    ).self_compose(count)
-    found, words = PLDConverter(losses), f"noise {sigma!r}, sample {share!r}, {count} times"
-    deltas = [(k / 200, losses.get_delta_for_epsilon(k / 200)) for k in range(1600)]
-    for rate in (1e-4, 0.02, 0.2, 0.5, random.random()):
-        least = max(max(1 - d - math.exp(e) * rate, math.exp(-e) * (1 - d - rate)) for e, d in deltas)
-        yield f"get_beta({rate!r}), {words}", least - 1e-4, found.get_beta(rate), max(least, 0) + 1e-4
-    stated, _ = found.get_mu_and_regret()
-    # connected dots leave rounding in the tails, a known fault that `_covers_training` shows
-    apart = pld.from_gaussian_mechanism(
-        sigma, sampling_prob=share, use_connect_dots=False, value_discretization_interval=_STEP
-    ).self_compose(count)
-    mu = float(PLDConverter(apart).get_mu())
-    for epsilon in (0.1, 0.5, 1.0, 2.0):
-        exact = losses.get_delta_for_epsilon(epsilon)
-        # to the left of _LEFT_OUT, 1 - f(alpha) - e^epsilon alpha <= 1 - f(_LEFT_OUT), which mu bounds
-        most = max(gaussian_delta(1 / mu, epsilon), 1 - _gaussian_rate(mu, _LEFT_OUT)) + _LEFT_OUT
-        yield f"delta of mu at {epsilon}, {words}", exact, most, 1.0 + _LEFT_OUT
-    direct = get_mu_and_regret_for_dpsgd(sigma, share, count, grid_step=_STEP)
-    yield (f"get_mu_and_regret_for_dpsgd, {words}", *near(float(direct[0]), float(stated)))
-    account = CTDAccountant()
-    for _ in range(count):
-        account.step(noise_multiplier=sigma, sample_rate=share)
-    yield (f"CTDAccountant, {words}, mu", *near(float(account.get_mu_and_regret(grid_step=_STEP)[0]), float(stated)))
-    yield (f"CTDAccountant, {words}, beta", *near(account.get_beta(0.2, grid_step=_STEP), found.get_beta(0.2)))
-    yield f"CTDAccountant, {words}, len", count, len(account), count
 
 
 def _directed(random):
@@ -114,11 +79,14 @@ def _directed(random):
         for rate in (0.0, *curve.rates(random)):
             removed, added, both = curve.error_rates(rate)
             at = f"({rate!r}), {curve.words}"
-            yield (f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
-            yield (f"inverse_tradeoff_function{at}", *near(found.inverse_tradeoff_function(rate), added, 0, 1e-4))
-            yield (f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
-            yield (f"tradeoff_function{at}, exchanged", *near(exchanged.tradeoff_function(rate), added, 0, 1e-4))
-            yield f"get_beta{at}, exchanged", both - 1e-4, exchanged.get_beta(rate), max(removed, added) + 1e-4
+            yield power(f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
+            back = near(found.inverse_tradeoff_function(rate), added, 0, 1e-4)
+            yield power(f"inverse_tradeoff_function{at}", *back)
+            yield power(f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
+            there = near(exchanged.tradeoff_function(rate), added, 0, 1e-4)
+            yield power(f"tradeoff_function{at}, exchanged", *there)
+            ends = both - 1e-4, exchanged.get_beta(rate), max(removed, added) + 1e-4
+            yield power(f"get_beta{at}, exchanged", *ends)
 
 
 def _crossing(random):
@@ -156,7 +124,7 @@ def _regret(random):
     """Check that the curve of mu regrets nothing, and that of perfect privacy half the advantage of mu."""
     mu = random.uniform(0.3, 2)
     alphas = np.linspace(0, 1, 20_001)
-    betas = np.array([_gaussian_rate(mu, a) if 0 < a < 1 else 1 - a for a in alphas])
+    betas = np.array([gaussian_rate(mu, a) if 0 < a < 1 else 1 - a for a in alphas])
     yield f"no regret, mu={mu!r}", 0.0, get_worst_case_regret(alphas, betas, mu), 1e-4
     flat = get_worst_case_regret(np.array([0.0, 1.0]), np.array([1.0, 0.0]), mu)
     exact = (2 * normal_cdf(mu / 2) - 1) / 2  # half the advantage: the curve moves down and left
@@ -164,36 +132,42 @@ def _regret(random):
 
 
 def _accounts(random):
-    """Compare accounts of parts with Gaussian noise, on full batches, and with composed losses.
-
-    Neighbouring parts have one parameter in common: steps must be merged only where both agree.
-    """
+    """Compare accounts of parts on full batches with Gaussian noise."""
     parts = drawn_phases(random, *((random.uniform(1, 4), 1.0) for _ in range(3)))
     account, words = stepped(CTDAccountant(), parts), f"CTDAccountant, {parts!r}"
     mu = math.sqrt(math.fsum(count / sigma**2 for sigma, _, count, _ in parts))
-    total = sum(count for _, _, count, _ in parts)
-    yield f"{words}, len", total, len(account), total
-    yield f"{words}, mu", mu * (1 - 1e-6), float(account.get_mu_and_regret(grid_step=_STEP)[0]), mu * 1.05
+    yield f"{words}, mu", mu * (1 - 1e-6), float(account.get_mu_and_regret(grid_step=STEP)[0]), mu * 1.05
     delta, rate = 10 ** random.uniform(-6, -2), random.uniform(0.01, 0.5)
     exact = gaussian_epsilon(1 / mu, delta)
     yield (
         f"{words}, epsilon at {delta!r}",
         exact - 1e-9,
-        account.get_epsilon(delta=delta, grid_step=_STEP),
+        account.get_epsilon(delta=delta, grid_step=STEP),
         exact + 0.05,
     )
-    exact = _gaussian_rate(mu, rate)
-    yield f"{words}, beta at {rate!r}", exact - 0.01, account.get_beta(rate, grid_step=_STEP), exact + _SCALED
+    exact = gaussian_rate(mu, rate)
+    found = account.get_beta(rate, grid_step=STEP)
+    yield power(f"{words}, beta at {rate!r}", exact - 0.01, found, exact + _SCALED)
+
+
+def _accounts_of_samples(random):
+    """Compare accounts of parts with composed losses, and their lengths with the number of steps.
+
+    Neighbouring parts have one parameter in common: steps must be merged only where both agree.
+    """
+    delta = 10 ** random.uniform(-6, -2)
     (one, other), (low, high) = ([random.uniform(*ends) for _ in range(2)] for ends in ((1, 4), (0.05, 0.6)))
     parts = drawn_phases(random, (one, low), (one, high), (other, high), (other, low))
     steps = [
-        pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=_STEP)
+        pld.from_gaussian_mechanism(sigma, sampling_prob=share, value_discretization_interval=STEP)
         for sigma, share, count, _ in parts
         for _ in range(count)
     ]
     exact = functools.reduce(lambda one, other: one.compose(other), steps).get_epsilon_for_delta(delta)
-    found = stepped(CTDAccountant(), parts).get_epsilon(delta=delta, grid_step=_STEP)
+    account = stepped(CTDAccountant(), parts)
+    found = account.get_epsilon(delta=delta, grid_step=STEP)
     yield (f"CTDAccountant, {parts!r}, epsilon at {delta!r}", *near(found, exact, 1e-6, 1e-6))
+    yield f"CTDAccountant, {parts!r}, len", len(steps), len(account), len(steps)
 
 
 def _epsilon(sigma, count, delta, rate=1.0):
@@ -202,7 +176,7 @@ def _epsilon(sigma, count, delta, rate=1.0):
         raise ValueError("steps are counted one by one")
     account = CTDAccountant()
     account.history = [(sigma, rate, int(part)) for part in parts]
-    return float(account.get_epsilon(delta=delta, grid_step=_STEP))
+    return float(account.get_epsilon(delta=delta, grid_step=STEP))
 
 
 def _account():
@@ -213,21 +187,21 @@ def _account():
 
 def _between_losses():
     """Return whether a randomised response whose loss is not on the grid keeps its curve, but for the grid."""
-    epsilon, rate = 2.5 + _STEP / 3, 0.05
+    epsilon, rate = 2.5 + STEP / 3, 0.05
     found = PLDConverter(
-        pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2, value_discretization_interval=_STEP)
+        pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2, value_discretization_interval=STEP)
     )
-    return found.get_beta(rate) >= 1 - math.exp(epsilon) * rate - 2 * _STEP
+    return found.get_beta(rate) >= 1 - math.exp(epsilon) * rate - 2 * STEP
 
 
 def _covers_leaks():
     """Return whether a mu admits that neighbours are told apart with probability 0.1, or is refused."""
-    losses = pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(1.0, 0.1), _STEP)
+    losses = pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(1.0, 0.1), STEP)
     try:
         mu = float(PLDConverter(losses).get_mu())
     except ValueError:
         return True
-    return 1 - _gaussian_rate(mu, 1e-3) >= 0.1
+    return 1 - gaussian_rate(mu, 1e-3) >= 0.1
 
 
 def _covers_training():
@@ -254,34 +228,47 @@ def cases():
     """Return all cases."""
     domain = {"count": (1, 20), "sigma": (0.7, 50.0), "rate": (0.01, 1.0), "delta": (1e-9, 0.5)}
     facts = {
-        "get_advantage returns": lambda: _works(lambda: _account().get_advantage(grid_step=_STEP)),
+        "get_advantage returns": lambda: _works(lambda: _account().get_advantage(grid_step=STEP)),
         "state_dict returns": lambda: _works(lambda: _account().state_dict()),
     }
+    bounds = {
+        "Gaussian noise has its own mu": _gaussian,
+        "randomised response has the mu of its corner": _response,
+        "samples admit what is certainly lost": certainly_lost,
+        "each direction has its curve, and leaks count": _directed,
+    }
+    crossing, of_parts = {"error rates hold for both directions": _crossing}, "accounts of full batches are Gaussian"
+    leaks = {"mu admits attacks without false positives": _covers_leaks}
+    training = {"mu covers the delta of training": _covers_training}
     return [
         Relations(
             "PLDConverter, relations",
             {
-                "Gaussian noise has its own mu": _gaussian,
-                "randomised response has the mu of its corner": _response,
-                "samples have the curve of their divergences": _sampled,
-                "each direction has its curve, and leaks count": _directed,
+                **bounds,
+                "samples have the curve of their divergences": sampled,
                 "arrays have the error rates of their entries": _arrays,
                 "regret is the distance of two curves": _regret,
+                "Gaussian noise has no regret": _regret_of_gaussian,
             },
+            understated=list(bounds),
         ),
-        Relations("PLDConverter, crossing curves", {"error rates hold for both directions": _crossing}),
+        Relations("PLDConverter, crossing curves", crossing, understated=list(crossing)),
         Relations("PLDConverter, facts", {}, {"losses between points of the grid keep the curve": _between_losses}),
-        Relations("PLDConverter, leaks", {}, {"mu admits attacks without false positives": _covers_leaks}),
+        Relations("PLDConverter, leaks", {}, leaks, understated=list(leaks)),
         Relations("CTDAccountant, facts", {}, facts),
-        Relations("CTDAccountant, relations", {"accounts are those of their parts": _accounts}),
-        Relations("CTDAccountant, training", {}, {"mu covers the delta of training": _covers_training}),
+        Relations(
+            "CTDAccountant, relations",
+            {of_parts: _accounts, "accounts are those of their parts": _accounts_of_samples},
+            understated=[of_parts],
+        ),
+        Relations("CTDAccountant, training", {}, training, understated=list(training)),
         *(
             Answer(
                 f"CTDAccountant, {stem}",
                 f"{stem}_epsilon",
                 _epsilon,
                 domain=domain,
-                looseness=40 * _STEP,
+                looseness=40 * STEP,
                 relative_error=1e-9,
                 calls=40,
             )

@@ -14,7 +14,7 @@ from pydp.ml import naive_bayes
 from pydp.ml.util.accountant import BudgetAccountant
 from pydp.ml.util.utils import BudgetError
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends, understates
 from dpassay.impl.libraries.references import near
 
 __all__ = ["bayes_cases"]
@@ -71,7 +71,7 @@ def _fitted(random):
     with _without_noise() as calls:
         model = _model(epsilon, bounds, account).fit(records, labels)
     words, clipped = f"epsilon={epsilon!r}, {bounds}", np.minimum(np.maximum(records, bounds[0]), bounds[1])
-    yield (f"{words}: account", *near(account.total()[0], epsilon))
+    yield understates((f"{words}: account", *near(account.total()[0], epsilon)))
     yield (f"{words}: delta", *near(account.total()[1], 0.0))
     count = [call for call in calls if call[0] == "GeometricTruncated"]
     rest = iter([call for call in calls if call[0] != "GeometricTruncated"])
@@ -79,7 +79,7 @@ def _fitted(random):
     for label, (_, counter, size) in enumerate(count):
         inside = clipped[labels == label]
         yield (f"{words}, class {label}: count", *near(size, len(inside), 0.0, 0.0))
-        yield f"{words}, class {label}: sensitivity of the count", 1.0, float(counter._sensitivity), math.inf
+        yield protects((f"{words}, class {label}: sensitivity of the count", 1.0, counter._sensitivity, math.inf))
         spent = counter._epsilon
         for feature in range(2):
             (low, high), column = (bounds[0][feature], bounds[1][feature]), inside[:, feature]
@@ -87,27 +87,40 @@ def _fitted(random):
             made, of, value = next(rest)
             yield f"{told}: {name}", 1.0, float(made == name), 1.0
             yield (f"{told}: sum", *near(value, float(np.sum(column)), 1e-9, 1e-9))
-            yield f"{told}: sensitivity of the sum", (high - low) * (1 - 1e-9), float(of._sensitivity), math.inf
+            least = (high - low) * (1 - 1e-9)
+            yield protects((f"{told}: sensitivity of the sum", least, float(of._sensitivity), math.inf))
             yield (f"{told}: mean", *near(model.theta_[label, feature], mean, 1e-9, 1e-9))
             spent += of._epsilon
             made, of, value = next(rest)
             yield f"{told}: LaplaceBoundedDomain", 1.0, float(made == "LaplaceBoundedDomain"), 1.0
             yield (f"{told}: squares", *near(value, float(np.sum((column - mean) ** 2)), 1e-9, 1e-9))
-            farthest = max(mean - low, high - mean) ** 2
-            yield f"{told}: sensitivity of the squares", farthest * (1 - 1e-9), float(of._sensitivity), math.inf
+            farthest = max(mean - low, high - mean) ** 2 * (1 - 1e-9)
+            yield protects((f"{told}: sensitivity of the squares", farthest, float(of._sensitivity), math.inf))
             spent += of._epsilon
-        yield (f"{words}, class {label}: epsilons", *near(spent, epsilon))
+        yield spends((f"{words}, class {label}: epsilons", *near(spent, epsilon)))
 
 
-def _overspent():
-    """Return whether a model is refused what its account has not left, before it uses the records."""
+def _refused_fit():
+    """Return the calls of a model whose account has too little left, and what is spent then; None if it is fitted."""
     account = BudgetAccountant(epsilon=1.0, spent_budget=[(0.7, 0.0)])
     with _without_noise() as calls:
         try:
             _model(0.5, (0, 1), account).fit(np.array([[0.2], [0.7]]), np.array([0, 1]))
         except BudgetError:
-            return not calls and account.total()[0] == 0.7
-    return False
+            return calls, account.total()[0]
+    return None
+
+
+def _overspent():
+    """Return whether a model is refused what its account has not left, before it uses the records."""
+    found = _refused_fit()
+    return found is not None and not found[0]
+
+
+def _is_not_spent():
+    """Return whether a refused fit leaves its account as it is."""
+    found = _refused_fit()
+    return found is None or found[1] == 0.7
 
 
 def _is_fitted():
@@ -119,8 +132,10 @@ def _is_fitted():
 
 def bayes_cases():
     """Yield the relations."""
+    fits, refused = {"budgets and sensitivities are those of the records": _fitted}, "more than is left is refused"
     yield Relations(
         "ml.GaussianNB",
-        {"budgets and sensitivities are those of the records": _fitted},
-        {"more than is left is refused": _overspent, "a model is fitted": _is_fitted},
+        fits,
+        {refused: _overspent, "what is refused is not spent": _is_not_spent, "a model is fitted": _is_fitted},
+        unsafe={refused: "either"},
     )

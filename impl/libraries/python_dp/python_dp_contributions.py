@@ -12,7 +12,7 @@ import math
 from pydp.algorithms import _algorithm, laplacian, numerical_mechanisms
 from python_dp_calibration import sigma_ends
 
-from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.adapter import Family, Mechanism, Nonsense, Relations, protects
 from dpassay.impl.libraries.references import near
 
 __all__ = ["contribution_cases", "quantile_tree_cases"]
@@ -104,7 +104,7 @@ def _noise_of_a_sensitivity(random):
     epsilon, sensitivity, delta = random.uniform(0.2, 4), random.uniform(2, 9), 10 ** random.uniform(-6, -0.5)
     words = f"epsilon={epsilon!r}, sensitivity={sensitivity!r}"
     laplace = numerical_mechanisms.LaplaceMechanism(epsilon, sensitivity)
-    yield (f"Laplace, {words}", *near(laplace.diversity, sensitivity / epsilon))
+    yield protects((f"Laplace, {words}", *near(laplace.diversity, sensitivity / epsilon)))
     yield (f"Laplace, {words}: sensitivity", *near(laplace.sensitivity, sensitivity, 0.0, 0.0))
     level = random.uniform(0.3, 0.95)
     ends = laplace.noise_confidence_interval(level, 2.5)
@@ -114,7 +114,7 @@ def _noise_of_a_sensitivity(random):
     gaussian = numerical_mechanisms.GaussianMechanism(epsilon, delta, sensitivity)
     least, most = sigma_ends(epsilon, delta, sensitivity)
     words += f", delta={delta!r}"
-    yield f"Gaussian, {words}", least * (1 - 1e-9), gaussian.std, most
+    yield protects((f"Gaussian, {words}", least * (1 - 1e-9), gaussian.std, most))
     yield (f"Gaussian, {words}: sensitivity", *near(gaussian.l2_sensitivity, sensitivity, 0.0, 0.0))
     ends = gaussian.noise_confidence_interval(level, 2.5)
     inside = math.erf((ends.upper_bound - ends.lower_bound) / 2 / (math.sqrt(2) * gaussian.std))
@@ -274,12 +274,13 @@ def _refusals():
 def contribution_cases():
     """Yield the sampled cases, the relations and the invalid arguments."""
     yield from _sampled()
+    noise = {"noise is that of the sensitivity": _noise_of_a_sensitivity}
     yield Relations(
         "aggregates and noise, parameters",
         {
             "the compiled classes receive what is given": _passed_on,
             "the objects tell what is given": _told,
-            "noise is that of the sensitivity": _noise_of_a_sensitivity,
+            **noise,
         },
     )
     yield from _refusals()

@@ -11,7 +11,7 @@ import numpy as np
 from pydp.ml.mechanisms import geometric, laplace
 from pydp.ml.util import validation
 
-from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.adapter import Family, Mechanism, Nonsense, Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 __all__ = ["learning_cases"]
@@ -147,7 +147,7 @@ def _scales(random):
             words = f"epsilon={epsilon!r}, delta={delta!r}, sensitivity={sensitivity!r}, [{low!r}, {high!r}]"
             told, asked = (_bounded(epsilon, delta, sensitivity, low, high) for _ in range(2))
             asked.randomise(low)
-            yield (f"{words}: scale", *near(asked._scale, scale))
+            yield protects((f"{words}: scale", *near(asked._scale, scale)))
             effective = told.get_effective_epsilon()
             if delta:
                 yield f"{words}: no effective epsilon", 1.0, float(effective is None), 1.0
@@ -169,6 +169,7 @@ def _clips(random):
     norm = float(np.median(norms)) * random.uniform(0.9, 1.1)  # some rows are longer, some shorter
     found = validation.clip_to_norm(array, norm)
     yield f"clip_to_norm, {norm!r}", 0.0, _apart(found, array * np.minimum(1, norm / norms)), 1e-9
+    yield spends((f"clip_to_norm, {norm!r}: norms", 0.0, float(np.linalg.norm(found, axis=1).max()), norm + 1e-9))
     low, high = generator.uniform(-3, 0, 3), generator.uniform(0, 3, 3)
     for words, *bounds in (
         ("of each column", low, high),
@@ -182,6 +183,8 @@ def _clips(random):
         found = validation.clip_to_bounds(array, tuple(bounds))
         exact = np.minimum(np.maximum(array, bounds[0]), bounds[1])
         yield f"clip_to_bounds, bounds {words}: {bounds}", 0.0, _apart(found, exact), 1e-9
+        beyond = float(np.max(np.maximum(np.subtract(bounds[0], found), np.subtract(found, bounds[1]))))
+        yield spends((f"clip_to_bounds, distance beyond bounds {words}: {bounds}", -math.inf, beyond, 1e-9))
     yield "the array is kept", 0.0, _apart(array, kept), 0.0
     middle, apart = random.uniform(-3, 3), random.uniform(0.5, 2)
     for words, bounds, shape, exact in (
@@ -273,12 +276,7 @@ def _sampled():
 def learning_cases():
     """Yield the mechanisms, the relations and the invalid clips."""
     yield from _sampled()
-    yield Relations(
-        "ml.mechanisms",
-        {
-            "scales on a bounded domain are those of the loss": _scales,
-            "moments are those of the noise": _moments_are_those_of_the_noise,
-        },
-    )
-    yield Relations("ml.validation", {"records are clipped": _clips})
+    scales, clips = {"scales on a bounded domain are those of the loss": _scales}, {"records are clipped": _clips}
+    yield Relations("ml.mechanisms", {**scales, "moments are those of the noise": _moments_are_those_of_the_noise})
+    yield Relations("ml.validation", clips)
     yield Nonsense("ml.validation, refusals", _invalid_clips())

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from pydp.algorithms import partition_selection
 from python_dp_calibration import sigma_ends
 
-from dpassay.adapter import Mechanism, Relations
+from dpassay.adapter import Mechanism, Relations, protects, spends
 from dpassay.impl.libraries.references import near, normal_cdf
 
 __all__ = ["partition_cases"]
@@ -91,21 +91,23 @@ def _keeps(kind):
             epsilon, delta = _drawn(random)
             strategy = _made(kind, epsilon, delta, partitions)
             words = f"epsilon={epsilon!r}, delta={delta!r}, {partitions} partitions"
-            yield f"{words}: no user", 0.0, strategy.probability_of_keep(0), 0.0
+            yield spends((f"{words}: no user", 0.0, strategy.probability_of_keep(0), 0.0))
             for users in (1, 2, *random.sample(range(3, 40), 6)):
                 low, high = _bounds(kind, users, epsilon, delta, partitions)
                 keep = strategy.probability_of_keep(users)
-                yield f"{words}, {users} users", near(keep, low)[0], keep, near(keep, high)[2]
+                found = (f"{words}, {users} users", near(keep, low)[0], keep, near(keep, high)[2])
+                # no mechanism may keep one user more often, and none at all more often than the geometric one
+                yield spends(found) if users == 1 or kind == "truncated_geometric" else found
             for name, stated in (("epsilon", epsilon), ("delta", delta), ("max_partitions_contributed", partitions)):
                 yield (f"{words}: {name}", *near(getattr(strategy, name), stated, 0.0, 0.0))
             if kind == "laplace":
                 exact = 1 + _laplace_quantile(_share(delta, partitions)) * partitions / epsilon
-                yield (f"{words}: threshold", *near(strategy.threshold, exact))
+                yield protects((f"{words}: threshold", *near(strategy.threshold, exact)))
             if kind == "gaussian":
                 quantile = _gaussian_quantile(delta, partitions)
                 ends = sorted(1 + sigma * quantile for sigma in _sigma_ends(epsilon, delta, partitions))
                 found = strategy.threshold
-                yield f"{words}: threshold", near(found, ends[0])[0], found, near(found, ends[1])[2]
+                yield protects((f"{words}: threshold", near(found, ends[0])[0], found, near(found, ends[1])[2]))
 
     return relation
 
@@ -185,10 +187,11 @@ def _sampled():
 def partition_cases():
     """Yield the mechanisms, and the relations of their probabilities."""
     yield from _sampled()
+    probabilities = {f"{kind}: that of the closed form": _keeps(kind) for kind in _KINDS}
     yield Relations(
         "partition selection, probabilities",
         {
-            **{f"{kind}: that of the closed form": _keeps(kind) for kind in _KINDS},
+            **probabilities,
             **{f"{kind}: that of users from a threshold on": _keeps_above_a_threshold(kind) for kind in _KINDS},
         },
     )
