@@ -10,6 +10,7 @@ With ``--faults FILE`` the faults are those of a file (`benchmarks.written_fault
 """
 
 import argparse
+import ast
 import json
 import os
 import random
@@ -375,7 +376,7 @@ class Coverage:
 
     def of(self, mutant: Mutant) -> set[str]:
         """Return the cases that execute the lines of a fault."""
-        found = [self.cases.get((mutant.path, line), set()) for line in _lines_of(mutant)]
+        found = [self.cases.get((mutant.path, line), set()) for line in lines_of(mutant)]
         return set().union(*found)
 
     def relevant(self, plan: Plan, mutant: Mutant) -> Plan:
@@ -437,9 +438,20 @@ def judge(
     )  # fmt: skip
 
 
-def _lines_of(mutant: Mutant) -> range:
-    """Return the lines near an expression: a statement of several lines is traced at some of them only."""
-    return range(mutant.line - 2, mutant.line + 3)
+def lines_of(mutant: Mutant) -> range:
+    """Return the lines near an expression: a statement of several lines is traced at some of them only.
+
+    The signature of a function is not traced when it is called. A fault in it has the first statement, too.
+    """
+    first, last = mutant.line - 2, mutant.line + 2
+    for node in ast.walk(ast.parse(mutant.changed)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        has_words = len(node.body) > 1 and isinstance(node.body[0], ast.Expr) and ast.get_docstring(node) is not None
+        begin = node.body[int(has_words)]
+        if node.lineno <= mutant.line < begin.lineno:
+            last = max(last, begin.end_lineno or begin.lineno)
+    return range(first, last + 1)
 
 
 def report(trials: Sequence[Trial]) -> str:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from random import Random
 
     Deltas = Callable[[float], tuple[float, float]]
+    Row = tuple[str, float, float, float]
 
 __all__ = [
     "composition_bounds",
     "composition_delta",
     "deltas_with_response",
+    "divided",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",
@@ -51,6 +53,38 @@ def near(
     """
     slack = relative * abs(other) + absolute
     return other - slack, float(value), other + slack
+
+
+def divided(
+    relation: Callable[[Random], Iterable[Row]], protecting: str, other: str, *starts: str
+) -> dict[str, Callable[[Random], Iterator[Row]]]:
+    """Return two relations of `dpassay.adapter.Relations`: that of the comparisons that protect, and of all others.
+
+    Parameters
+    ----------
+    relation : callable
+        The relation that yields both.
+    protecting, other : str
+        The descriptions of the two.
+    *starts : str
+        With what the words of comparisons begin that protect.
+
+    Examples
+    --------
+    >>> def both(_):
+    ...     yield "noise of a sum", 2.0, 2.0, 2.0
+    ...     yield "a sum", 5.0, 5.0, 5.0
+    >>> {words: list(part(None)) for words, part in divided(both, "noise", "sums", "noise").items()}
+    {'noise': [('noise of a sum', 2.0, 2.0, 2.0)], 'sums': [('a sum', 5.0, 5.0, 5.0)]}
+    """
+
+    def part(random: Random, *, protects: bool) -> Iterator[Row]:
+        return (row for row in relation(random) if row[0].startswith(starts) is protects)
+
+    return {
+        protecting: lambda random: part(random, protects=True),
+        other: lambda random: part(random, protects=False),
+    }
 
 
 def normal_cdf(x: float) -> float:

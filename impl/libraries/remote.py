@@ -337,10 +337,11 @@ class RemoteRelations(_Remote):
         self.unsafe: dict[str, str] = dict(description["unsafe"])
         self.understated: frozenset[str] = frozenset(description["understated"])
 
-    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float, str]]]:
         """Return the number of comparisons at the parameters of a seed, and those that fail.
 
-        Each of these is a tuple of words, a lower bound, the number of the library and an upper bound.
+        Each of these is a tuple of words, a lower bound, the number of the library, an upper bound, and what it costs
+        (:meth:`dpassay.adapter.Relations.compare`).
 
         Raises
         ------
@@ -350,7 +351,9 @@ class RemoteRelations(_Remote):
             If the worker crashed or hung.
         """
         found = decode(self._worker.request("relate", case=self.name, relation=relation, seed=seed))
-        return int(found["compared"]), [(row[0], *map(float, row[1:])) for row in found["broken"]]
+        broken = found["broken"]
+        rows = [(words, float(low), float(value), float(high), cost) for words, low, value, high, cost in broken]
+        return int(found["compared"]), rows
 
 
 class RemoteAuditor(_Remote):

@@ -76,7 +76,7 @@ class _Answers:
             if failed:
                 told = _worst_on_each_side(failed)
                 self.numbers += [_in_kind(case, words, row) for row in told]
-                self._note(words, seed, "; ".join(_in_words(*row) for row in told))
+                self._note(words, seed, "; ".join(_in_words(*row[:4]) for row in told))
 
     def unanswered(self, relations: Collection[str]) -> list[str]:
         """Return the relations without an answer at some seed: by a mistake, a lost worker, or never asked.
@@ -93,7 +93,7 @@ class _Answers:
 
 
 _Row = Sequence[Any]
-"""Words, the low end, the number, and the high end."""
+"""Words, the low end, the number, the high end, and what it costs."""
 
 
 def _numbers_of(row: _Row) -> tuple[float, float]:
@@ -101,7 +101,7 @@ def _numbers_of(row: _Row) -> tuple[float, float]:
 
     A bound that is NaN, a mistake of the adapter or an answer of the library, makes both NaN: nothing excuses them.
     """
-    _, low, value, high = row
+    _, low, value, high, _ = row
     if math.isnan(low) or math.isnan(high):
         return math.nan, math.nan
     return value, high if value > high else low
@@ -116,10 +116,11 @@ def _in_kind(case: RemoteRelations, words: str, row: _Row) -> tuple[FindingKind,
     side = "above" if number > bound else "below"  # NaN is on no side
     if math.isnan(number):
         return FindingKind.WRONG_ANSWER, (number, bound)
+    cost = row[4] or ("understated" if words in case.understated else case.unsafe.get(words))
     is_fact = words in case.facts and words in case.unsafe  # one that does not hold is on both sides
-    if is_fact or case.unsafe.get(words) in {side, "either"}:
+    if is_fact or cost in {side, "either"}:
         return FindingKind.VIOLATION, (bound, number) if side == "above" else (number, bound)
-    is_understated = words in case.understated and side == "below"
+    is_understated = cost == "understated" and side == "below"
     return FindingKind.UNSOUND_NUMBER if is_understated else FindingKind.WRONG_ANSWER, (number, bound)
 
 
@@ -127,12 +128,16 @@ _GRAVEST_FIRST = (FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind
 
 
 def _worst_on_each_side(failed: Sequence[_Row]) -> list[_Row]:
-    """Return the rows with the number farthest below and farthest above its bounds; those with NaN come first."""
-    not_numbers = [row for row in failed if any(math.isnan(number) for number in row[1:])]
+    """Return the rows with the number farthest below and farthest above its bounds; those with NaN come first.
+
+    Those that cost privacy are not hidden by others.
+    """
+    not_numbers = [row for row in failed if any(math.isnan(number) for number in row[1:4])]
     sides = ([row for row in failed if row[2] < row[1]], [row for row in failed if row[2] > row[3]])
+    alike = [[row for row in rows if row[4] == cost] for rows in sides for cost in dict.fromkeys(r[4] for r in rows)]
     return [
         *not_numbers[:1],
-        *(max(rows, key=lambda row: distance_between(*_numbers_of(row))) for rows in sides if rows),
+        *(max(rows, key=lambda row: distance_between(*_numbers_of(row))) for rows in alike),
     ]
 
 

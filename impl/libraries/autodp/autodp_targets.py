@@ -238,7 +238,8 @@ def relations():
             "epsilons at the ends of the ranges of delta are right": _banks_at_ends,
         },
     )
-    yield Relations("divergences up to a delta", {"nothing is known below the delta of a pair of losses": _below})
+    attained = {"nothing is known below the delta of a pair of losses": _below}
+    yield Relations("divergences up to a delta", attained, understated=attained)
     yield Relations("analytic calibrator", {}, {"its search ends at a large epsilon": _searches_end})
 
 

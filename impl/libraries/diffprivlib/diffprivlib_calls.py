@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from diffprivlib import mechanisms, tools, validation
 from diffprivlib.accountant import BudgetAccountant
-from diffprivlib_comparisons import at_least, at_most
+from diffprivlib_comparisons import accounted, at_least, at_most, charged, protecting, protects, spends, understates
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import composition_bounds, composition_delta, many_equal_steps, near
@@ -126,13 +126,13 @@ def _aggregates(name):
                 yield at_most(f"{words}: distance from the exact answer", apart, 1e-9 * (1 + np.max(np.abs(exact))))
                 made.append(_made_for(calls))
             size = array.size // max(np.size(exact), 1)
-            yield at_most(f"{words}: epsilons of all entries", spent(calls), epsilon)
-            yield (f"{words}: account", *near(account.total()[0], epsilon))
+            yield spends(at_most(f"{words}: epsilons of all entries", spent(calls), epsilon))
+            yield charged(words, account.total()[0], epsilon)
             yield f"{words}: calls", float(np.size(exact)), float(len(calls)), float(np.size(exact))
             for call, one in zip(calls, np.ravel(widths) if by_column else [width] * len(calls)):
                 exact = _sensitivity(name, one, size)
-                yield at_least(f"{words}: sensitivity of {call.name}", call.of.sensitivity, exact)
-            yield f"{words}: noise of other records", 1.0, float(made[0] == made[1]), 1.0
+                yield protects(at_least(f"{words}: sensitivity of {call.name}", call.of.sensitivity, exact))
+            yield protects((f"{words}: noise of other records", 1.0, float(made[0] == made[1]), 1.0))
 
     return relation
 
@@ -150,17 +150,17 @@ def _counts(random):
         with without_noise() as calls:
             found = tools.count_nonzero(array, epsilon=epsilon, accountant=account)
         yield f"count_nonzero({words})", float(exact), float(found), float(exact)
-        yield at_most(f"count_nonzero, epsilon {epsilon!r}", spent(calls), epsilon)
-        yield at_least("count_nonzero, sensitivity", calls[0].of.sensitivity, 1.0)
-        yield ("count_nonzero, account", *near(account.total()[0], epsilon))
+        yield spends(at_most(f"count_nonzero, epsilon {epsilon!r}", spent(calls), epsilon))
+        yield protects(at_least("count_nonzero, sensitivity", calls[0].of.sensitivity, 1.0))
+        yield charged("count_nonzero", account.total()[0], epsilon)
     low, width = random.randint(-5, 2), random.randint(2, 6)
     whole = np.array([random.randint(low - 9, low + width + 9) for _ in range(size)])
     with without_noise() as calls:
         found = tools.sum(whole, epsilon=epsilon, bounds=(low, low + width), dtype=int, accountant=BudgetAccountant())
     exact = float(np.clip(whole, low, low + width).sum())
     yield f"sum of {whole.tolist()} in [{low}, {low + width}]", exact, float(found), exact
-    yield at_most(f"sum of integers, epsilon {epsilon!r}", spent(calls), epsilon)
-    yield at_least("sum of integers, sensitivity", calls[0].of.sensitivity, width)
+    yield spends(at_most(f"sum of integers, epsilon {epsilon!r}", spent(calls), epsilon))
+    yield protects(at_least("sum of integers, sensitivity", calls[0].of.sensitivity, width))
     yield "sum of integers has integer noise", 1.0, float(calls[0].name.startswith("Geometric")), 1.0
 
 
@@ -188,9 +188,9 @@ def _histograms(random):
             exact = reference(*records, density=density, **more)[0]
             yield at_most(f"{words}, density {density}: distance", np.max(np.abs(found - exact)), 1e-9)
             yield f"{words}: calls", float(exact.size), float(len(calls)), float(exact.size)
-            yield at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon)
-            yield at_least(f"{words}: least sensitivity", min(call.of.sensitivity for call in calls), 1.0)
-            yield (f"{words}: account", *near(account.total()[0], epsilon))
+            yield spends(at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon))
+            yield protects(at_least(f"{words}: least sensitivity", min(call.of.sensitivity for call in calls), 1.0))
+            yield charged(words, account.total()[0], epsilon)
 
 
 def _quantiles(random):
@@ -211,15 +211,15 @@ def _quantiles(random):
         with without_noise() as calls:
             found = np.ravel(ask(epsilon=epsilon, bounds=bounds, accountant=account))
         case = f"{words} of {array.tolist()}, bounds {bounds}, {quants}, epsilon {epsilon!r}"
-        yield at_most(f"{case}: epsilons", spent(calls), epsilon)
-        yield (f"{case}: account", *near(account.total()[0], epsilon))
+        yield spends(at_most(f"{case}: epsilons", spent(calls), epsilon))
+        yield charged(case, account.total()[0], epsilon)
         yield f"{case}: calls", float(len(quants)), float(len(calls)), float(len(quants))
         for call, one, answer in zip(calls, quants, found):
             exact = -np.abs(np.arange(size + 1) - one * size)
             yield at_most(f"{case}: utilities", np.max(np.abs(np.subtract(call.value, exact))), 1e-9)
             yield at_most(f"{case}: measure", np.max(np.abs(np.subtract(call.of.measure, np.diff(ends)))), 1e-9)
             # the utility moves by 1 at most where a record is replaced, up or down
-            yield at_least(f"{case}: sensitivity", call.of.sensitivity * (2 - call.of.monotonic), 2.0)
+            yield protects(at_least(f"{case}: sensitivity", call.of.sensitivity * (2 - call.of.monotonic), 2.0))
             place = int(np.argmax(exact))
             yield f"{case}: answer", ends[place] - 1e-9, float(answer), ends[place + 1] + 1e-9
 
@@ -233,10 +233,13 @@ def _clips(random):
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     found = validation.clip_to_norm(array, norm)
     yield at_most(f"clip_to_norm, {norm!r}", np.max(np.abs(found - array * np.minimum(1, norm / norms))), 1e-9)
+    yield spends(at_most(f"clip_to_norm, {norm!r}: norms", np.linalg.norm(found, axis=1).max(), norm))
     low, high = generator.uniform(-3, 0, 3), generator.uniform(0, 3, 3)
     for words, bounds in (("of each column", (low, high)), ("of all columns", (low[0], high[0]))):
         found = validation.clip_to_bounds(array, bounds)
         yield at_most(f"clip_to_bounds, {words}", np.max(np.abs(found - np.clip(array, *bounds))), 1e-9)
+        beyond = np.maximum(np.subtract(bounds[0], found), np.subtract(found, bounds[1]))
+        yield spends((f"clip_to_bounds, {words}: distance beyond them", -math.inf, float(beyond.max()), 1e-9))
     for words, one, two in (("lower", low, np.full(3, 3.0)), ("upper", np.full(3, -3.0), high)):
         found = validation.clip_to_bounds(array, (one, two))
         yield at_most(f"clip_to_bounds, {words} ends differ", np.max(np.abs(found - np.clip(array, one, two))), 1e-9)
@@ -278,7 +281,7 @@ def _budgets(random):
     delta = 1 - (1 - slack) * math.prod(1 - part for _, part in parts)
     yield ("epsilon with slack", *near(account.total()[0], exact))
     yield ("delta with slack", *near(account.total()[1], delta))
-    yield ("epsilon without slack", *near(account.total(slack=0.0)[0], plain))
+    yield understates(("epsilon without slack", *near(account.total(slack=0.0)[0], plain)))
     yield "parts", float(len(parts)), float(len(account)), float(len(parts))
     count = random.randint(2, 5)
     for slack in (0.0, 0.05):
@@ -297,7 +300,7 @@ def _many_steps(random):
         formula = min(composition_bounds([own for own, _ in parts], slack))
         yield (f"epsilon of {steps!r}", *near(epsilon, formula))
         yield (f"delta of {steps!r}", *near(stated, 1 - (1 - slack) * math.prod(1 - leak for _, leak in parts)))
-        yield f"least delta of {steps!r}", 0.0, composition_delta(steps, epsilon), stated * (1 + 1e-9)
+        yield understates(at_least(f"least delta of {steps!r}", stated, composition_delta(steps, epsilon)))
 
 
 # --- noise of each entry ------------------------------------------------------------------------------------
@@ -326,22 +329,27 @@ def _own_noise(random):
 
 def call_relations():
     """Yield the relations."""
+    answers = {
+        **{f"{name} of clipped records": _aggregates(name) for name in _EXACT},
+        "counts": _counts,
+        "histograms": _histograms,
+        "quantiles": _quantiles,
+    }
+    own = "entries have noise of their own"
+    kept, accounts = protecting(answers), accounted(answers)
     yield Relations(
         "tools, without noise",
-        {
-            **{f"{name} of clipped records": _aggregates(name) for name in _EXACT},
-            "counts": _counts,
-            "histograms": _histograms,
-            "quantiles": _quantiles,
-            "entries have noise of their own": _own_noise,
-        },
+        {**answers, own: _own_noise, **kept, **accounts},
+        unsafe={own: "below", **dict.fromkeys(kept, "either")},
+        understated=list(accounts),
     )
+    clips = {"records are clipped": _clips}
+    budgets = {"budgets add up": _budgets, "many steps cost as much as the theorem says": _many_steps}
+    kept, accounts = protecting(clips), accounted(budgets)
     yield Relations(
         "validation and accounts",
-        {
-            "records are clipped": _clips,
-            "budgets add up": _budgets,
-            "many steps cost as much as the theorem says": _many_steps,
-        },
+        {**clips, **budgets, **kept, **accounts},
         {"wrong bounds are refused": _bounds_refused, "wrong clips are refused": _clips_refused},
+        unsafe=dict.fromkeys(kept, "either"),
+        understated=list(accounts),
     )

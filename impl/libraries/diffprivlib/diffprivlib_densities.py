@@ -153,11 +153,10 @@ def _intercepts(random):
 
 def density_relations():
     """Yield the relations."""
-    yield Relations("models.LogisticRegression, density", {"the loss at each point is at most epsilon": _short_rows})
-    yield Relations(
-        "models.LogisticRegression, density for long rows", {"the loss at each point is at most epsilon": _long_rows}
-    )
-    yield Relations(
-        "models.LogisticRegression, density with an intercept",
-        {"the loss at each point is at most epsilon": _intercepts},
-    )
+    words = "the loss at each point is at most epsilon"
+    for name, losses in (
+        ("density", _short_rows),
+        ("density for long rows", _long_rows),
+        ("density with an intercept", _intercepts),
+    ):
+        yield Relations(f"models.LogisticRegression, {name}", {words: losses}, unsafe={words: "above"})

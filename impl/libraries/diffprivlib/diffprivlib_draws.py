@@ -12,7 +12,7 @@ import math
 import numpy as np
 from diffprivlib import mechanisms
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
-from diffprivlib_comparisons import DRAWS, compared, far
+from diffprivlib_comparisons import DRAWS, compared, far, protecting, protects, spends
 from diffprivlib_directions import bingham_directions, vectors
 from diffprivlib_mechanisms import (
     between,
@@ -272,7 +272,8 @@ def _scales_suffice(random):
     }
     scale = float(mechanisms.GaussianDiscrete(**given)._scale)
     found = _discrete_delta(scale, given["epsilon"], given["sensitivity"])
-    yield f"GaussianDiscrete, {given}, delta of the scale {scale}", 0.9 * given["delta"], found, 1.001 * given["delta"]
+    words = f"GaussianDiscrete, {given}, delta of the scale {scale}"
+    yield spends((words, 0.9 * given["delta"], found, 1.001 * given["delta"]))
     state = random.getrandbits(31)
     mechanism = mechanisms.GaussianDiscrete(**given, random_state=state)
     reach = math.ceil(3 * scale)
@@ -282,12 +283,12 @@ def _scales_suffice(random):
     yield from compared(f"GaussianDiscrete, {given}, random state {state}", place(drawn), probabilities(2))
     given = {**_small_delta(random), "epsilon": random.uniform(0.5, 5)}
     scale = float(mechanisms.GaussianAnalytic(**given)._scale)
-    yield (f"GaussianAnalytic, {given}, scale", *near(scale, _analytic_scale(**given), 1e-6))
+    yield protects((f"GaussianAnalytic, {given}, scale", *near(scale, _analytic_scale(**given), 1e-6)))
     given = {**_leaking(random), **_within(random), "delta": random.choice([0.0, 0.4]), "sensitivity": 2.5}
     scale = float(mechanisms.LaplaceBoundedDomain(**given)._find_scale())
     own = {key: given[key] for key in ("epsilon", "delta", "sensitivity")}
     exact = _bounded_scale(**own, width=given["upper"] - given["lower"])
-    yield (f"LaplaceBoundedDomain, {given}, scale", *near(scale, exact, 1e-9))
+    yield protects((f"LaplaceBoundedDomain, {given}, scale", *near(scale, exact, 1e-9)))
 
 
 # --- selections and responses ----------------------------------------------------------------------
@@ -354,7 +355,11 @@ def draw_relations():
             words = f"{name}{', half-integers' if cells is _folded_at_halves else ''}"
             words += ", one bound" if cells is _folded_once else ""
             found[f"noise of {words}"] = _noise(name, parameters, cells, **more)
-    yield Relations("mechanisms, draws of one state", {**found, "scales suffice": _scales_suffice})
+    scales = {"scales suffice": _scales_suffice}
+    kept = protecting(scales)
+    yield Relations(
+        "mechanisms, draws of one state", {**found, **scales, **kept}, unsafe=dict.fromkeys(kept, "either")
+    )
     chosen = {f"choices of {name}": _chosen(*rest) for name, *rest in _selections() if hasattr(mechanisms, name)}
     yield Relations(
         "selections, draws of one state",

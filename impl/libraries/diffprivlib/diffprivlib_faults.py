@@ -74,8 +74,11 @@ def _names_of_classes():
 
 def fault_relations():
     """Yield the relations."""
-    yield Relations("models.KMeans, many columns", {"counts and sums have one epsilon": _many_columns})
-    yield Relations("tools.histogram, large weights", {"noise is made for the largest weight": _weights})
-    yield Relations("tools.mean, in integers", {"noise is made for the change of the truncated mean": _whole_means})
+    for name, words, relation, side in (
+        ("models.KMeans, many columns", "counts and sums have one epsilon", _many_columns, "above"),
+        ("tools.histogram, large weights", "noise is made for the largest weight", _weights, "below"),
+        ("tools.mean, in integers", "noise is made for the change of the truncated mean", _whole_means, "below"),
+    ):
+        yield Relations(name, {words: relation}, unsafe={words: side})
     names = {"each class is counted under its name": _names_of_classes}
     yield Relations("models.RandomForestClassifier, names of classes", {}, names)

@@ -15,7 +15,17 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models import forest
 from diffprivlib_calls import spent, without_noise
-from diffprivlib_comparisons import apart, at_least, at_most
+from diffprivlib_comparisons import (
+    accounted,
+    apart,
+    at_least,
+    at_most,
+    charged,
+    enough,
+    protecting,
+    protects,
+    spends,
+)
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -54,7 +64,14 @@ def _sensitivities(calls):
 
 def _pure(words, calls):
     """Return the comparison of the greatest delta with 0."""
-    return f"{words}: delta", 0.0, max((float(call.of.delta) for call in calls), default=0.0), 0.0
+    return spends((f"{words}: delta", 0.0, max((float(call.of.delta) for call in calls), default=0.0), 0.0))
+
+
+def _made_for(words, calls, exact):
+    """Compare the sensitivities of calls with exact ones."""
+    found = _sensitivities(calls)
+    yield apart(words, [0.0, *found], [0.0, *exact])
+    yield enough(words, found, exact)
 
 
 # --- the scaler and naive Bayes -----------------------------------------------------------------------------
@@ -80,12 +97,13 @@ def _scaler(random):
             if times == 2:
                 calls, paid = _again(model, lambda one, rows=more: one.partial_fit(rows))
                 seen = np.concatenate([inside, np.clip(more, *bounds)])
-            yield (f"{at}: account", *near(paid, times * epsilon))
-            yield (f"{at}: epsilons", *near(spent(calls), epsilon if used else 0.0))
+            total = charged(at, paid, times * epsilon)
+            yield total if used else tuple(total)  # nothing is lost where nothing is spent
+            yield spends((f"{at}: epsilons", *near(spent(calls), epsilon if used else 0.0)))
             yield _pure(at, calls)
             part = (bounds[1] - bounds[0]) / len(more)
             exact = [*(part if used else ()), *(part**2 * (len(more) - 1) if with_std else ())]
-            yield apart(f"{at}: sensitivities", [0.0, *_sensitivities(calls)], [0.0, *exact])
+            yield from _made_for(f"{at}: sensitivities", calls, exact)
             rows = features - (seen.mean(axis=0) if with_mean else 0.0)
             rows = rows / (seen.std(axis=0) if with_std else 1.0)
             yield apart(f"{at}: transformed", model.transform(features), rows)
@@ -122,19 +140,19 @@ def _one_fit(words, calls, paid, asked, seen):
     """Compare the calls of one fit of a naive Bayes with those for each class that it sees."""
     (epsilon, times), (inside, labels, bounds) = asked, seen
     classes, columns = len(np.unique(labels)), inside.shape[1]
-    yield (f"{words}: account", *near(paid, times * epsilon))
+    yield charged(words, paid, times * epsilon)
     yield _pure(words, calls)
     total = classes * (1 + 2 * columns)
     yield f"{words}: calls", float(total), float(len(calls)), float(total)
     counts, sums = calls[:classes], calls[classes:]
     yield apart(f"{words}: counts", [call.value for call in counts], np.bincount(labels))
-    yield apart(f"{words}: sensitivities of counts", _sensitivities(counts), np.ones(classes))
+    yield from _made_for(f"{words}: sensitivities of counts", counts, np.ones(classes))
     for label in range(classes):
         own, values = sums[2 * columns * label : 2 * columns * (label + 1)], inside[labels == label]
-        yield (f"{words}: epsilons of class {label}", *near(counts[label].of.epsilon + spent(own), epsilon))
+        yield spends((f"{words}: epsilons of class {label}", *near(counts[label].of.epsilon + spent(own), epsilon)))
         centre = values.mean(axis=0)
         exact = np.stack([bounds[1] - bounds[0], np.maximum(centre - bounds[0], bounds[1] - centre) ** 2], axis=1)
-        yield apart(f"{words}: sensitivities of class {label}", _sensitivities(own), exact.ravel())
+        yield from _made_for(f"{words}: sensitivities of class {label}", own, exact.ravel())
 
 
 # --- regressions --------------------------------------------------------------------------------------------
@@ -175,7 +193,7 @@ def _linear(random):
         answers = labels if targets > 1 else labels[:, 0]
         _, calls, paid = _noted(make, lambda one, x=features, y=answers: one.fit(x.copy(), y))
         places = np.array([-reach, reach])
-        yield (f"{words}: account", *near(paid, epsilon))
+        yield charged(words, paid, epsilon)
         yield _pure(words, calls)
         means = [calls[:columns], calls[columns : columns + targets]] if intercept else [[], []]
         rest = calls[columns + targets :] if intercept else calls
@@ -183,10 +201,11 @@ def _linear(random):
         used = spent(rest[targets:])
         yield at_least(f"{words}: all epsilons", used + spent(rest[:1]) + sum(map(spent, means)), epsilon)
         for what, one in zip(("features", "answers"), means):
-            yield at_most(f"{words}: epsilons of polynomial and means of {what}", used + spent(one), epsilon)
+            both = at_most(f"{words}: epsilons of polynomial and means of {what}", used + spent(one), epsilon)
+            yield both if intercept else spends(both)
         if intercept:
             exact = np.concatenate([2 * reach, ends[1] - ends[0]]) / size
-            yield apart(f"{words}: sensitivities of means", _sensitivities(means[0] + means[1]), exact)
+            yield from _made_for(f"{words}: sensitivities of means", means[0] + means[1], exact)
             places, ends = places - features.mean(axis=0), ends - labels.mean(axis=0)
         least = [max(column**2) for column in ends.T]
         least += [_width(answer, column) for answer in ends.T for column in places.T]
@@ -199,6 +218,7 @@ def _linear(random):
             for place in squares[: len(found)]:
                 least[place] = found[place] if place < len(found) else math.inf
         yield apart(f"{words}: sensitivities of the polynomial", found, least)
+        yield enough(f"{words}: sensitivities of the polynomial", found[targets:], least[targets:])
 
 
 def _logistic(random):
@@ -228,9 +248,13 @@ def _logistic(random):
         parts = 1 if classes == 2 else classes
         for times, (calls, paid) in enumerate((first, _again(model, fit)), 1):
             at = f"{words}, fit {times}"
-            yield (f"{at}: account", *near(paid, times * epsilon))
+            yield charged(at, paid, times * epsilon)
             yield _pure(at, calls)
-            yield (f"{at}: epsilons", *near(spent(calls), epsilon))
+            yield spends((f"{at}: epsilons", *near(spent(calls), epsilon)))
+            for one in (call.of for call in calls):
+                yield protects(at_least(f"{at}: curvature of the loss", one.function_sensitivity, 0.25))
+                yield protects(at_least(f"{at}: norm of a row", one.data_sensitivity, math.hypot(norm, intercept)))
+                yield spends(at_most(f"{at}: regularisation", one.alpha, 1 / strength))
             made = [
                 (one.function_sensitivity, one.data_sensitivity, one.alpha, one.n, one.dimension)
                 for one in (call.of for call in calls)
@@ -259,7 +283,7 @@ def _clusters(random):
             return models.KMeans(n_clusters=clusters, epsilon=epsilon, bounds=bounds, random_state=state, **more)
 
         model, calls, paid = _noted(make, lambda one, rows=features: one.fit(rows))
-        yield (f"{words}: account", *near(paid, epsilon))
+        yield charged(words, paid, epsilon)
         yield _pure(words, calls)
         groups = [calls[start : start + 1 + columns] for start in range(0, len(calls), 1 + columns)]
         # the counts of an iteration add up to the number of records
@@ -268,10 +292,10 @@ def _clusters(random):
         exact = [1.0, *(bounds[1] - bounds[0])]
         for group in groups:
             paid = rounds * spent(group)
-            yield at_most(f"{words}: epsilons of a cluster", paid, epsilon)
+            yield spends(at_most(f"{words}: epsilons of a cluster", paid, epsilon))
             if columns == 1:
                 yield at_least(f"{words}: epsilons of a cluster of one column", paid, epsilon)
-            yield apart(f"{words}: sensitivities", _sensitivities(group), exact)
+            yield from _made_for(f"{words}: sensitivities", group, exact)
 
 
 def _components(random):
@@ -293,14 +317,14 @@ def _components(random):
         dims = wanted if isinstance(wanted, int) else columns
         means = [] if centred else calls[:columns]
         values, axes = calls[len(means) : len(means) + columns], calls[len(means) + columns :]
-        yield (f"{words}: account", *near(paid, epsilon))
+        yield charged(words, paid, epsilon)
         yield _pure(words, calls)
         yield f"{words}: directions", float(min(dims, columns - 1)), float(len(axes)), float(min(dims, columns - 1))
         # the eigenvalues are one vector, which is released at one epsilon
         together = spent(means) + max(call.of.epsilon for call in values) + spent(axes)
-        yield (f"{words}: epsilons", *near(together, epsilon))
+        yield spends((f"{words}: epsilons", *near(together, epsilon)))
         exact = [*(() if centred else (bounds[1] - bounds[0]) / size), *[2.0] * columns, *[1.0] * len(axes)]
-        yield apart(f"{words}: sensitivities", _sensitivities(calls), exact)
+        yield from _made_for(f"{words}: sensitivities", calls, exact)
         rows = inside - (0.0 if centred else inside.mean(axis=0))
         rows = rows * np.minimum(1, norm / np.linalg.norm(rows, axis=1, keepdims=True)) / norm
         yield apart(f"{words}: eigenvalues", [c.value for c in values], np.linalg.eigvalsh(rows.T @ rows)[::-1])
@@ -343,7 +367,7 @@ def _forest(random):
         fits = ((first, trees), (second, trees + 1 if warm else 2 * trees + 1))
         for times, ((calls, paid), grown) in enumerate(fits, 1):
             yield from _leaves(f"{words}, fit {times}", calls, (epsilon, labels, names))
-            yield (f"{words}, fit {times}: account", *near(paid, times * epsilon))
+            yield charged(f"{words}, fit {times}", paid, times * epsilon)
             yield at_most(f"{words}, fit {times}: leaves", float(len(calls)), float(grown * 2**depth))
     names = np.array([2, 5, 7, 11])
     for depth in (1, 2, 4):
@@ -359,7 +383,7 @@ def _forest(random):
 
         _, calls, paid = _noted(one_tree, lambda one, x=features, y=labels: one.fit(x, y))
         yield from _leaves(words, calls, (epsilon, labels, names))
-        yield (f"{words}: account", *near(paid, epsilon))
+        yield charged(words, paid, epsilon)
 
 
 def _leaves(words, calls, asked):
@@ -367,23 +391,28 @@ def _leaves(words, calls, asked):
     epsilon, labels, names = asked
     yield _pure(words, calls)
     yield apart(f"{words}: epsilons", [call.of.epsilon for call in calls], [epsilon] * len(calls))
+    yield spends(at_most(f"{words}: largest epsilon", max(call.of.epsilon for call in calls), epsilon))
     # counts of added and removed records move in one direction
-    yield at_least(f"{words}: sensitivity", min(_sensitivities(calls)), 1.0)
+    yield protects(at_least(f"{words}: sensitivity", min(_sensitivities(calls)), 1.0))
     exact = [np.sum(labels == name) for name in names]
     yield apart(f"{words}: records in leaves", np.sum([call.value for call in calls], axis=0), exact)
 
 
 def option_relations():
     """Yield the relations."""
+    fits = {
+        "StandardScaler": _scaler,
+        "GaussianNB": _bayes,
+        "LinearRegression": _linear,
+        "LogisticRegression": _logistic,
+        "KMeans": _clusters,
+        "PCA": _components,
+        "RandomForestClassifier": _forest,
+    }
+    kept, accounts = protecting(fits), accounted(fits)
     yield Relations(
         "models, options off their defaults",
-        {
-            "StandardScaler": _scaler,
-            "GaussianNB": _bayes,
-            "LinearRegression": _linear,
-            "LogisticRegression": _logistic,
-            "KMeans": _clusters,
-            "PCA": _components,
-            "RandomForestClassifier": _forest,
-        },
+        {**fits, **kept, **accounts},
+        unsafe=dict.fromkeys(kept, "either"),
+        understated=list(accounts),
     )

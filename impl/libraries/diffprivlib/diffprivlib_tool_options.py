@@ -15,7 +15,7 @@ import numpy as np
 from diffprivlib import tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib_calls import spent, without_noise
-from diffprivlib_comparisons import apart, at_least
+from diffprivlib_comparisons import accounted, apart, at_least, at_most, charged, enough, protecting, protects, spends
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -40,10 +40,10 @@ def _asked(name, *given, **more):
 
 def _shared(words, calls, paid, epsilon, count):
     """Compare `count` calls that see the same records with one epsilon."""
-    yield (f"{words}: account", *near(paid, epsilon))
+    yield charged(words, paid, epsilon)
     yield f"{words}: calls", float(count), float(len(calls)), float(count)
-    yield (f"{words}: epsilons", *near(spent(calls), epsilon))
-    yield f"{words}: delta", 0.0, max(float(call.of.delta) for call in calls), 0.0
+    yield spends((f"{words}: epsilons", *near(spent(calls), epsilon)))
+    yield spends((f"{words}: delta", 0.0, max(float(call.of.delta) for call in calls), 0.0))
 
 
 def _sensitivity(name, width, size):
@@ -80,7 +80,9 @@ def _aggregates(random):
         yield from _shared(words, calls, paid, epsilon, np.size(exact))
         yield apart(f"{words}: answer", found, exact, _OF_FLOAT32)
         least = _sensitivity(name, np.broadcast_to(widths, np.size(exact)), array.size // np.size(exact))
-        yield apart(f"{words}: sensitivities", [float(call.of.sensitivity) for call in calls], least, _OF_FLOAT32)
+        made_for = [float(call.of.sensitivity) for call in calls]
+        yield apart(f"{words}: sensitivities", made_for, least, _OF_FLOAT32)
+        yield enough(f"{words}: sensitivities", made_for, least, _OF_FLOAT32)
         # parameters of numpy that are documented as not used change neither the answer nor the noise
         _, others, _ = _asked(
             name, array, epsilon=epsilon, axis=axis, keepdims=kept, dtype=dtype, ddof=1, out=None, **more
@@ -109,6 +111,7 @@ def _whole_numbers(random):
             yield apart(f"{name}, {words}: answer", found, exact)
             of = [float(call.of.sensitivity) for call in calls]
             yield apart(f"{name}, {words}: sensitivities", of, [float(least)] * len(calls))
+            yield enough(f"{name}, {words}: sensitivities", of, [float(least)] * len(calls))
             whole = sum(call.name.startswith("Geometric") for call in calls)
             yield f"{name}, {words}: integer noise", float(len(calls)), float(whole), float(len(calls))
 
@@ -135,7 +138,9 @@ def _quantiles(random):
             one = quants[min(place // np.size(entries), len(quants) - 1)]
             yield apart(f"{words}: utilities {place}", call.value, -np.abs(np.arange(size + 1) - one * size))
             # the utility moves by 1 at most where a record is replaced, up or down
-            yield at_least(f"{words}: sensitivity {place}", call.of.sensitivity * (2 - call.of.monotonic), 2.0)
+            yield protects(
+                at_least(f"{words}: sensitivity {place}", call.of.sensitivity * (2 - call.of.monotonic), 2.0)
+            )
             yield (f"{words}: measure {place}", *near(math.fsum(call.of.measure), bounds[1] - bounds[0], 1e-8))
 
 
@@ -170,11 +175,13 @@ def _histograms(random):
             found, calls, paid = _asked(name, *records, epsilon=epsilon, density=density, weights=weights, **more)
             exact, *cuts = getattr(np, name)(*records, weights=weights, **more)
             exact = np.floor(exact)  # counts are integers
-            yield (f"{words}: account", *near(paid, epsilon))
-            yield f"{words}: delta", 0.0, max(float(call.of.delta) for call in calls), 0.0
+            yield charged(words, paid, epsilon)
+            yield spends((f"{words}: delta", 0.0, max(float(call.of.delta) for call in calls), 0.0))
             yield apart(f"{words}: counts", [call.value for call in calls], exact.ravel())
             made = [(call.of.epsilon, float(call.of.sensitivity), call.of.lower) for call in calls]
             yield apart(f"{words}: what the noise is made for", made, [(epsilon, 1.0, 0.0)] * exact.size)
+            yield spends(at_most(f"{words}: largest epsilon", max(own for own, _, _ in made), epsilon))
+            yield protects(at_least(f"{words}: least sensitivity", min(own for _, own, _ in made), 1.0))
             if density:
                 cuts = cuts[0] if name == "histogramdd" else cuts
                 sizes = np.diff(cuts[0])
@@ -186,12 +193,16 @@ def _histograms(random):
 
 def tool_option_relations():
     """Yield the relations."""
+    answers = {
+        "aggregates": _aggregates,
+        "sums of integers and counts": _whole_numbers,
+        "quantiles": _quantiles,
+        "histograms": _histograms,
+    }
+    kept, accounts = protecting(answers), accounted(answers)
     yield Relations(
         "tools, options off their defaults",
-        {
-            "aggregates": _aggregates,
-            "sums of integers and counts": _whole_numbers,
-            "quantiles": _quantiles,
-            "histograms": _histograms,
-        },
+        {**answers, **kept, **accounts},
+        unsafe=dict.fromkeys(kept, "either"),
+        understated=list(accounts),
     )

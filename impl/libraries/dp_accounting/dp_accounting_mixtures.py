@@ -77,12 +77,21 @@ def _mixtures(random):
         for level, found in zip(levels, loss.get_delta_for_epsilon(levels)):
             # its inverse is searched for, up to 1e-6 on the line
             yield (f"{words}.get_delta_for_epsilon({level!r})", *near_exact(float(found), pair.delta(level), 1e-5))
+    yield from _of_one_shift(random, pessimistic=False)
+
+
+def _mixtures_rounded_up(random):
+    scale, mixed = random.uniform(0.6, 3), _mixed(random)
     for log in (_LEAST_MASS, random.uniform(-8, -4)):
-        yield from _mixtures_on_a_grid(random, noise.scale, shifts, chances, ((True, True),), log)
-    # the inverse of a mixture of several shifts is a finding of its own
+        yield from _mixtures_on_a_grid(random, scale, *mixed, ((True, True),), log)
+    yield from _of_one_shift(random, pessimistic=True)
+
+
+def _of_one_shift(random, *, pessimistic):
+    """Check a mixture without connected dots; the inverse of one of several shifts is a finding of its own."""
     one, chance = random.uniform(0.5, 2), random.uniform(0.1, 0.9)
-    ways, log = ((False, True), (False, False)), random.uniform(-8, -4)
-    yield from _mixtures_on_a_grid(random, noise.scale, [0.0, one], [1 - chance, chance], ways, log)
+    arguments, log = (random.uniform(0.6, 3), [0.0, one], [1 - chance, chance]), random.uniform(-8, -4)
+    yield from _mixtures_on_a_grid(random, *arguments, ((False, pessimistic),), log)
 
 
 def _mixtures_on_a_grid(random, scale, shifts, chances, ways, log=_LEAST_MASS):
@@ -127,10 +136,10 @@ def _tails_of_mixtures(random):
         yield f"{words}(the loss at {x!r}, {precision})", x - 2 * precision, back, x + precision
 
 
-def _mixtures_without_dots(random):
+def _mixtures_without_dots(random, *, pessimistic):
     """Check mixtures of shifts without connected dots, one of them always the same."""
     for scale, shifts, chances in ((1.0, [0.5, 1.5, 3.0], [0.4, 0.4, 0.2]), (random.uniform(0.6, 3), *_mixed(random))):
-        yield from _mixtures_on_a_grid(random, scale, shifts, chances, ((False, True), (False, False)))
+        yield from _mixtures_on_a_grid(random, scale, shifts, chances, ((False, pessimistic),))
 
 
 def _truncated_batches(random):
@@ -196,14 +205,21 @@ def _replaced(random):
 
 def mixture_relations():
     """Yield the relations."""
+    without_dots = "a mixture of shifts without connected dots has the delta of its densities"
+    attained = {
+        "a pessimistic mixture of shifts is rounded up": _mixtures_rounded_up,
+        without_dots: lambda random: _mixtures_without_dots(random, pessimistic=True),
+        "a replaced record moves both distributions": _replaced,
+    }
     yield Relations(
         "privacy_loss_distribution, exact pairs",
         {
+            **attained,
             "a mixture of shifts has the delta of its densities": _mixtures,
             "the tails of a mixture are the mass beyond its ends": _tails_of_mixtures,
-            "a mixture of shifts without connected dots has the delta of its densities": _mixtures_without_dots,
+            f"{without_dots}, rounded down": lambda random: _mixtures_without_dots(random, pessimistic=False),
             "a truncated batch costs a displaced record": _truncated_batches,
-            "a replaced record moves both distributions": _replaced,
         },
         seconds=25.0,
+        understated=attained,
     )

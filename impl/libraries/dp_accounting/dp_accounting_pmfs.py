@@ -5,7 +5,7 @@ The reference is a dictionary from the integers of the grid to probabilities, an
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 
 import numpy as np
@@ -113,10 +113,10 @@ def _epsilons(random):
                 yield words, exact - 1e-9, answer, exact + 1e-9
 
 
-def _compositions(random):
+def _compositions(random, *, pessimistic):
     one, two = _drawn(random), _drawn(random)
     exact, about = one.and_then(two), f"{_about(one)}, then {_about(two)}"
-    for pessimistic, lost in itertools.product((True, False), (0.0, _LOST)):
+    for lost in (0.0, _LOST):
         for (form, first), (other, second) in (
             (first, second)
             for first in _both(one, pessimistic=pessimistic)
@@ -130,10 +130,10 @@ def _compositions(random):
                 yield f"{words}, at once", exact.delta(level) - _ROUNDING, float(delta), exact.delta(level) + _ROUNDING
 
 
-def _repetitions(random):
+def _repetitions(random, *, pessimistic):
     losses, count = _drawn(random), random.randint(2, 4)
     exact = losses.times(count)
-    for pessimistic, lost in itertools.product((True, False), (0.0, 1e-15, _LOST)):
+    for lost in (0.0, 1e-15, _LOST):
         for form, found in _both(losses, pessimistic=pessimistic):
             words = f"{form}, {count} times {_about(losses)}, truncated {lost}, pessimistic {pessimistic}"
             # many sparse losses become dense; the Fourier transform wraps around what a dense repetition truncates,
@@ -288,17 +288,18 @@ def _functions(random):
 
 def pmf_relations():
     """Yield the relations."""
-    yield Relations(
-        "pld_pmf",
-        {
-            "delta is a sum": _deltas,
-            "epsilon is the least with its delta": _epsilons,
-            "composition adds losses": _compositions,
-            "repetitions add losses": _repetitions,
-            "a mixture averages": _mixtures,
-            "losses through points of a curve lie above it": _dots,
-        },
-    )
+    sided = {"composition adds losses": _compositions, "repetitions add losses": _repetitions}
+    attained = {
+        "delta is a sum": _deltas,
+        "epsilon is the least with its delta": _epsilons,
+        "a mixture averages": _mixtures,
+        "losses through points of a curve lie above it": _dots,
+        **{words: functools.partial(check, pessimistic=True) for words, check in sided.items()},
+    }
+    optimistic = {
+        f"{words}, rounded down": functools.partial(check, pessimistic=False) for words, check in sided.items()
+    }
+    yield Relations("pld_pmf", attained | optimistic, understated=attained)
     yield Relations(
         "pld.common",
         {

@@ -13,6 +13,9 @@ from dpassay.impl.libraries.references import composition_delta, near
 
 __all__ = ["point_relations"]
 
+_ROUNDING = 1e-9
+"""Absolute, of an epsilon that is searched for."""
+
 
 def _gaussian_scale(_):
     """Check the scale at epsilon 0: a tiny delta, 2 F(1 / (2 sigma)) - 1, is the density at 0 over sigma."""
@@ -24,11 +27,15 @@ def _gaussian_scale(_):
 
 
 def _advanced_composition(_):
-    """Check that the epsilon has the total delta."""
-    count, delta = 94, 1e-20
-    epsilon = accountant.advanced_composition(common.DifferentialPrivacyParameters(0.15, 0), count, delta)
-    words = f"advanced_composition of {count} times 0.15: delta at its epsilon for {delta!r}"
-    yield words, 0.0, composition_delta([(0.15, 0.0, count)], epsilon), delta * (1 + 1e-9)
+    """Check that the epsilon has at most the total delta."""
+    one, count, delta = 0.15, 94, 1e-20
+    epsilon = accountant.advanced_composition(common.DifferentialPrivacyParameters(one, 0), count, delta)
+    too_small, enough = 0.0, one * count
+    while enough - too_small > _ROUNDING:
+        middle = (too_small + enough) / 2
+        is_enough = composition_delta([(one, 0.0, count)], middle) <= delta
+        too_small, enough = (too_small, middle) if is_enough else (middle, enough)
+    yield f"advanced_composition of {count} times {one} at {delta!r}", too_small, epsilon, math.inf
 
 
 def _fractional_orders(_):
@@ -40,6 +47,8 @@ def _fractional_orders(_):
 
 def point_relations():
     """Yield the relations, each a case of its own."""
-    yield Relations("get_sigma_gaussian, tiny delta", {"the scale is that of the formula": _gaussian_scale})
-    yield Relations("advanced_composition, tiny delta", {"epsilon has the total delta": _advanced_composition})
+    attained = {"the scale is that of the formula": _gaussian_scale}
+    yield Relations("get_sigma_gaussian, tiny delta", attained, understated=attained)
+    attained = {"epsilon has the total delta": _advanced_composition}
+    yield Relations("advanced_composition, tiny delta", attained, understated=attained)
     yield Relations("RdpAccountant, order 1.01", {"divergences grow with the order": _fractional_orders})

@@ -20,7 +20,7 @@ from flwr.supercore.privacy_accounting.rdp_accountant import RdpAccountant
 from flwr_rounds import MODEL, SIDES, Grid, answer, moved, record, wrapper
 
 from dpassay.adapter import Answer, Nonsense, Relations
-from dpassay.impl.libraries.references import gaussian_epsilon, near
+from dpassay.impl.libraries.references import divided, gaussian_epsilon, near
 
 _CLIENTS = 10**6
 _DOMAIN = {"count": (1, 300), "sigma": (0.5, 100.0), "rate": (1e-5, 1.0), "delta": (1e-12, 0.5)}
@@ -80,17 +80,22 @@ def _composed(random):
     for sigma, count in zip(sigmas, counts):
         account.compose(GaussianPrivacyEvent(sigma, 30, 700), count)
     words = f"{sigmas!r}, {counts!r}, delta {delta!r}, {target!r}"
-    exact = gaussian_epsilon(math.fsum(n / s**2 for s, n in zip(sigmas, counts)) ** -0.5, delta)
+    least = functools.partial(gaussian_epsilon, math.fsum(n / s**2 for s, n in zip(sigmas, counts)) ** -0.5)
     found = account.get_epsilon(delta)
-    yield f"epsilon, {words}", exact * (1 - 1e-9), found, 2 * exact + 1
+    yield f"least epsilon, {words}", least(delta) * (1 - 1e-9), found, 2 * least(delta) + 1
     yield f"releases, {words}", sum(counts), account.num_releases, sum(counts)
     spent = account.get_privacy_spent()
+    yield f"least epsilon of privacy_spent, {words}", least(target) * (1 - 1e-9), spent.epsilon, math.inf
     yield (f"epsilon of privacy_spent, {words}", *near(spent.epsilon, account.get_epsilon(target)))
     yield (f"delta of privacy_spent, {words}", *near(spent.delta, target))
-    yield (f"epsilon of privacy_spent(delta), {words}", *near(account.get_privacy_spent(delta).epsilon, found))
+    again = account.get_privacy_spent(delta).epsilon
+    yield f"least epsilon of privacy_spent(delta), {words}", least(delta) * (1 - 1e-9), again, math.inf
+    yield (f"epsilon of privacy_spent(delta), {words}", *near(again, found))
     restored = _accountant(clients=700, delta=target)
     restored.load_state_dict(json.loads(json.dumps(account.state_dict())))
-    yield (f"epsilon of a loaded state, {words}", *near(restored.get_epsilon(delta), found))
+    loaded = restored.get_epsilon(delta)
+    yield f"least epsilon of a loaded state, {words}", least(delta) * (1 - 1e-9), loaded, math.inf
+    yield (f"epsilon of a loaded state, {words}", *near(loaded, found))
     yield f"releases of a loaded state, {words}", sum(counts), restored.num_releases, sum(counts)
     event, count = GaussianPrivacyEvent(random.uniform(1, 6), 30, 700), random.randint(2, 5)
     once_more = _accountant(clients=700, delta=target)
@@ -100,15 +105,19 @@ def _composed(random):
     for factor, exceeds in ((0.999, 1.0), (1.001, 0.0)):
         verdict = float(account.would_exceed(event, after * factor, count))
         yield f"would_exceed({factor} times what it costs), {words}", exceeds, verdict, exceeds
-    yield (f"epsilon after would_exceed, {words}", *near(account.get_epsilon(delta), found))
+    after = account.get_epsilon(delta)
+    yield f"least epsilon after would_exceed, {words}", least(delta) * (1 - 1e-9), after, math.inf
+    yield (f"epsilon after would_exceed, {words}", *near(after, found))
 
 
 def _sampled(random):
     """Compare a sample of all clients with no sampling, and what replacing costs with what adding costs."""
     sigma, count, delta = random.uniform(1, 5), random.randint(2, 20), 10 ** random.uniform(-8, -3)
     words = f"noise {sigma!r}, {count} releases, delta {delta!r}"
-    plain = _spent(sigma, count).get_epsilon(delta)
-    yield (f"a sample of all, {words}", *near(_spent(sigma, count, 1.0).get_epsilon(delta), plain, 1e-6))
+    plain, whole = _spent(sigma, count).get_epsilon(delta), _spent(sigma, count, 1.0).get_epsilon(delta)
+    least = gaussian_epsilon(sigma / math.sqrt(count), delta) * (1 - 1e-9)
+    yield f"least epsilon of a sample of all, {words}", least, whole, math.inf
+    yield (f"a sample of all, {words}", *near(whole, plain, 1e-6))
     sampled = random.randint(30, 300)
     replaced = _accountant(_WITHOUT, _REPLACE, clients=500)
     replaced.compose(GaussianPrivacyEvent(sigma, sampled, 500), count)
@@ -144,16 +153,27 @@ def _rounds_are_counted(side):
     return account.num_releases == 4 and wrapped.privacy_spent() == expected.get_privacy_spent()
 
 
-def _budget_ends(side):
+def _until_the_budget_ends(side):
+    """Return the account of a strategy, and how many rounds it released within a max_epsilon of 9."""
     wrapped, account = _counted(side, most=9.0)
-    number = 0
-    try:
-        for number in range(1, 200):
-            _play(wrapped, number, [1.0, 2.0, -3.0])
-    except PrivacyBudgetExhausted:
-        one_more = account.would_exceed(GaussianPrivacyEvent(1.4, 3, 3))
-        return account.get_privacy_spent().epsilon <= 9.0 and one_more and account.num_releases == number - 1
-    return False
+    for number in range(200):
+        try:
+            _play(wrapped, number + 1, [1.0, 2.0, -3.0])
+        except PrivacyBudgetExhausted:
+            return account, number
+    return account, math.inf
+
+
+def _budget_ends(side):
+    account, number = _until_the_budget_ends(side)
+    one_more = account.would_exceed(GaussianPrivacyEvent(1.4, 3, 3))
+    return account.get_privacy_spent().epsilon <= 9.0 and one_more and account.num_releases == number
+
+
+def _budget_is_kept(side):
+    """Return whether the exact epsilon of the rounds that are released, at the delta of the account, is within it."""
+    _, number = _until_the_budget_ends(side)
+    return number < math.inf and gaussian_epsilon(1.4 / math.sqrt(max(number, 1)), 1e-5) <= 9.0
 
 
 def _unequal(side, place):
@@ -166,29 +186,47 @@ def _sampling(side):
     return _fixed(side, FedAvg(), 1.4, 3, _accountant(_POISSON, clients=3))
 
 
-def _releases_nothing(side, replies):
-    """Return whether a round of three clients with another number of replies is not released: no account covers it."""
+def _of_replies(side, replies):
+    """Return what a round of three clients with another number of replies releases, and what the account counts."""
     wrapped, account = _counted(side)
     wrapped.configure_train(1, record(MODEL), ConfigRecord(), Grid(3))
     released, _ = wrapped.aggregate_train(1, [answer(moved(1.0 + place)) for place in range(replies)])
-    return released is None and account.num_releases == 0
+    return released, account.num_releases
+
+
+def _releases_nothing(side, replies):
+    """Return whether such a round is not released: no account covers it."""
+    return _of_replies(side, replies)[0] is None
+
+
+def _costs_nothing(side, replies):
+    return _of_replies(side, replies)[1] == 0
 
 
 def accounting_relations():
     """Yield relations and facts of the accountant, and of the strategy that uses it."""
+    fewer, stopped = "a round without a reply releases nothing", "the strategy does not exceed max_epsilon"
     yield Relations(
         "RdpAccountant, relations",
-        {"accounts add up": _composed, "samples cost less": _sampled},
+        {
+            **divided(_composed, "accounts cover their noise", "accounts add up", "least epsilon"),
+            **divided(_sampled, "a sample of all covers its noise", "samples cost less", "least epsilon"),
+        },
         {
             f"{words}, {side}": functools.partial(fact, side, *given)
             for side in SIDES
             for words, fact, *given in (
                 ("the strategy counts its rounds", _rounds_are_counted),
                 ("the strategy stops within max_epsilon", _budget_ends),
-                ("a round without a reply releases nothing", _releases_nothing, 2),
+                (stopped, _budget_is_kept),
+                (fewer, _releases_nothing, 2),
+                ("a round without a reply costs nothing", _costs_nothing, 2),
                 ("a round with a reply too many releases nothing", _releases_nothing, 4),
+                ("a round with a reply too many costs nothing", _costs_nothing, 4),
             )
         },
+        unsafe={f"{words}, {side}": "either" for words in (fewer, stopped) for side in SIDES},
+        understated=["accounts cover their noise", "a sample of all covers its noise"],
     )
 
 

@@ -6,11 +6,13 @@ import functools
 import itertools
 import math
 
+import numpy as np
 from flwr_rounds import (
     APIS,
     DIRECTION,
     MODEL,
     MULTIPLIERS,
+    NOISE,
     NORMS,
     SIDES,
     clipped,
@@ -27,7 +29,7 @@ from flwr_rounds import (
 )
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 
 def _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation):
@@ -63,10 +65,14 @@ def _adapted(random):
             noisy = count + sum(float(added) for _, _, added in counted)
             moved_by = abs(math.log(wrapped.clipping_norm / used))
             yield (f"step of the norm, {words}, {rate!r}", *near(moved_by, rate * abs(noisy / clients - quantile)))
-            of_arrays = [noise for noise in noises if not any(noise is other for other in counted)]
+            of_arrays = [noise for noise in noises if np.ndim(noise[2]) > 0]
             released = sum(clipped(x, used, model) for x in xs) / clients + noise_of_entries(of_arrays)
             for place, (found, exact) in enumerate(zip(flat(arrays), released)):
                 yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
+            counts = [noise for noise in noises if np.ndim(noise[2]) == 0]
+            yield f"noise of counts, {words}", 1, len(counts), 1
+            for _, found, _ in counts:
+                yield (f"noise of the count, {words}", *near(found, deviation))
             effective = (multiplier**-2 - (2 * deviation) ** -2) ** -0.5
             # the norm after the round may be the larger one, for which the noise is larger than necessary
             least = effective * min(used, wrapped.clipping_norm) / clients
@@ -92,17 +98,23 @@ def _noise_of_the_norm_in_use():
 
 def adaptive_cases():
     """Yield the cases of adaptive clipping."""
-    yield Relations("adaptive clipping", {"a round has the noise of its parameters": _adapted})
+    noise = "a round has the noise of its parameters"
+    relations = divided(_adapted, noise, "a round is that of its parameters beside the noise", *NOISE)
+    yield Relations("adaptive clipping", relations, unsafe={noise: "below"})
+    protecting = {
+        "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
+        "the metrics do not repeat the norm bits without noise": (
+            lambda: "norm_bit" not in _after_a_round([3.0, 0.01, 5.0], 0.5, "Client")[1]
+        ),
+    }
     yield Relations(
         "adaptive clipping, facts",
         {},
         {
-            "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
+            **protecting,
             "the norm grows if more updates are clipped than the target": (
                 lambda: _after_a_round([3.0, -4.0, 5.0], 0.5)[0].clipping_norm > 0.5
             ),
-            "the metrics do not repeat the norm bits without noise": (
-                lambda: "norm_bit" not in _after_a_round([3.0, 0.01, 5.0], 0.5, "Client")[1]
-            ),
         },
+        unsafe=dict.fromkeys(protecting, "either"),
     )

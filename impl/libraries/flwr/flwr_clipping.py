@@ -17,6 +17,7 @@ from flwr_rounds import (
     DIRECTION,
     MODEL,
     MULTIPLIERS,
+    NOISE,
     NORMS,
     Unclipped,
     clipped,
@@ -31,7 +32,7 @@ from flwr_rounds import (
 )
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, gaussian_sigma, near
 
 warnings.simplefilter("ignore")
 logging.getLogger("flwr").setLevel(logging.CRITICAL)
@@ -84,7 +85,7 @@ def _norms(random):
             words = f"{name} of norm {length!r}, {bound!r}"
             # differences of models lose digits where the updates are small beside them
             slack = 1e-14 * (1 + 3.7) if "model" in name else 0.0
-            yield (f"{words}, norm", *near(norm(found), min(length, bound), 1e-9, 8 * slack))
+            yield (f"norm, {words}", *near(norm(found), min(length, bound), 1e-9, 8 * slack))
             factor = min(1.0, bound / length)
             for place, (one, other) in enumerate(zip(flat(found), flat(arrays))):
                 yield (f"{words}, entry {place}", *near(one, factor * other, 1e-9, 8 * slack))
@@ -100,7 +101,8 @@ def _norms(random):
 def _deviations(random):
     z, bound, clients = random.uniform(0.3, 5), random.uniform(0.2, 9), random.randint(2, 60)
     words = f"noise multiplier {z!r}, norm {bound!r}, {clients} clients"
-    yield (f"compute_stdv, {words}", *near(functions.compute_stdv(z, bound, clients), z * bound / clients))
+    stated = functions.compute_stdv(z, bound, clients)
+    yield (f"enough noise, compute_stdv, {words}", *near(stated, z * bound / clients))
     epsilon, delta = random.uniform(0.1, 1), 10 ** random.uniform(-9, -1)
     parameters = functions.ndarrays_to_parameters(MODEL)
     expected = [
@@ -123,11 +125,14 @@ def _deviations(random):
     ]
     for name, call, scale in expected:
         arrays, noises = shifted(call, random)
-        yield f"{name}, arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
+        yield f"arrays with noise, {name}, {words}", len(MODEL), len(noises), len(MODEL)
         shaped = noises_of_arrays(noises)
-        yield f"{name}, noises of the shape of an array, {words}", len(MODEL), shaped, len(MODEL)
+        yield f"noises of the shape of an array, {name}, {words}", len(MODEL), shaped, len(MODEL)
+        # the formula of local noise has more than its epsilon and delta need
+        least = bound * gaussian_sigma(epsilon, delta) if "localdp" in name else scale
         for mean, found, _ in noises:
             yield (f"{name}, mean, {words}", *near(mean, 0.0))
+            yield f"enough noise, {name}, {words}, {epsilon!r}, {delta!r}", least * (1 - 1e-9), found, math.inf
             yield (f"{name}, standard deviation, {words}, {epsilon!r}, {delta!r}", *near(found, scale))
         for place, (found, exact) in enumerate(zip(flat(arrays), flat(MODEL) + noise_of_entries(noises))):
             yield (f"{name}, entry {place}, {words}", *near(found, float(exact)))
@@ -143,6 +148,11 @@ def _copies():
     return [np.array(array) for array in MODEL]
 
 
+def _together(multiplier, deviation):
+    """Return the noise multiplier of updates with one and of a count with noise of a deviation together."""
+    return (multiplier**-2 + (2 * deviation) ** -2) ** -0.5
+
+
 def _splits(random):
     """Compare the cost of updates and count together with that of the noise multiplier (Andrew and others 2021)."""
     z, clients = random.uniform(0.2, 2), random.randint(60, 200)
@@ -150,8 +160,10 @@ def _splits(random):
     found, multiplier = functions.compute_adaptive_noise_params(z, clients, given)
     words = f"compute_adaptive_noise_params({z!r}, {clients}, {given!r})"
     yield (f"{words}, of the count", *near(found, clients / 20 if given is None else given))
-    yield (f"{words}, together", *near(multiplier**-2 + (2 * found) ** -2, z**-2))
+    yield (f"together, {words}", *near(_together(multiplier, found), z))
     adaptive = DPFedAvgAdaptive(FedAvg(), clients, 0.3, z, clip_count_stddev=given)
+    used = _together(adaptive.noise_multiplier, adaptive.clip_count_stddev)
+    yield (f"together, DPFedAvgAdaptive, {words}", *near(used, z))
     yield (f"DPFedAvgAdaptive, {words}", *near(adaptive.noise_multiplier, multiplier))
     yield (f"DPFedAvgAdaptive, {words}, of the count", *near(adaptive.clip_count_stddev, found))
 
@@ -169,7 +181,7 @@ def _deprecated_client(random):
     yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
     yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(noises), len(MODEL)
     for _, found, _ in noises:
-        yield (f"noise, {words}", *near(found, scale))
+        yield (f"noise of an array, {words}", *near(found, scale))
 
 
 def _deprecated_rounds(random):
@@ -196,9 +208,13 @@ def _deprecated_round(random, is_adaptive, at_server):
         weights = random.sample(range(1, 300), clients)
         words = f"round {number}, {type(wrapped).__name__}, {multiplier!r}, {norm_of_clipping!r}, {at_server}, {xs!r}"
         scale = multiplier * norm_of_clipping / math.sqrt(clients)
+        in_use = multiplier * wrapped.clip_norm / math.sqrt(clients)
         for _, told in instructions("legacy", wrapped, model, clients, config):
             at_client = 0.0 if at_server else scale
-            yield (f"noise that a client is told, {words}", *near(told.get("dpfedavg_noise_stddev", 0.0), at_client))
+            yield (
+                f"told to a client, {words}",
+                *near(told.get("dpfedavg_noise_stddev", 0.0), at_client),
+            )
         call = functools.partial(one_round, "legacy", wrapped, xs, weights, model, config=config)
         (arrays, _), noises = shifted(call, random)
         counts = [noise for noise in noises if np.ndim(noise[2]) == 0]
@@ -210,11 +226,14 @@ def _deprecated_round(random, is_adaptive, at_server):
         arrays_at_most = len(MODEL) * clients * (1 if at_server else 2)
         yield f"arrays with noise, {words}", len(MODEL) * clients, len(of_arrays), arrays_at_most
         shaped = noises_of_arrays(of_arrays)
-        yield f"noises of the shape of an array, {words}", len(of_arrays), shaped, len(of_arrays)
+        yield f"noises of the shape of an array, {words}", len(MODEL) * clients, shaped, len(of_arrays)
+        yield f"noises of another shape, {words}", 0, len(of_arrays) - shaped, 0
         for place, (centre, found, _) in enumerate(of_arrays):
             yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
-            yield (f"noise of array {place}, {words}", *near(found, scale))
-        yield f"noisy counts, {words}", float(is_adaptive), len(counts), float(is_adaptive)
+            # of the norm that the strategy has, be it the documented one or not
+            yield f"enough noise of array {place}, {words}", in_use * (1 - 1e-9), found, math.inf
+            yield (f"documented noise of array {place}, {words}", *near(found, scale))
+        yield f"noise of counts, {words}", float(is_adaptive), len(counts), float(is_adaptive)
         for centre, found, added in counts:
             count = sum(abs(x) * norm(DIRECTION) <= norm_of_clipping for x in xs)
             yield (f"mean of the count, {words}", *near(centre, count))
@@ -233,16 +252,24 @@ def _small_entries_are_clipped():
 
 def clipping_relations():
     """Yield relations of the functions that the modifiers and strategies share."""
+    norms, noises, split = "clipped updates have the norm", "noise is that of its parameters", "both have the noise"
+    small = "half precision: small entries are clipped"
     yield Relations(
         "flwr.supercore.differential_privacy",
         {
-            "clipped updates have the norm, in one direction": _norms,
-            "standard deviations are those of the documentation": _deviations,
-            "the noise multiplier is split": _splits,
+            **divided(_norms, norms, "clipped updates have their direction", "norm"),
+            **divided(_deviations, noises, "standard deviations are those of the documentation", *NOISE),
+            **divided(_splits, split, "the noise multiplier is split", "together"),
         },
-        {"half precision: small entries are clipped": _small_entries_are_clipped},
+        {small: _small_entries_are_clipped},
+        unsafe={norms: "above", noises: "below", split: "below", small: "either"},
     )
+    clients, rounds = "clients have the noise that they are told", "rounds have the noise of shares"
     yield Relations(
         "DPFedAvgFixed, DPFedAvgAdaptive, DPFedAvgNumPyClient",
-        {"clients clip and add noise": _deprecated_client, "rounds have the noise of shares": _deprecated_rounds},
+        {
+            **divided(_deprecated_client, clients, "clients clip and add noise", *NOISE),
+            **divided(_deprecated_rounds, rounds, "rounds are means of clipped models with noise", *NOISE),
+        },
+        unsafe={clients: "below", rounds: "below"},
     )

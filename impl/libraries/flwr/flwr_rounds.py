@@ -109,6 +109,10 @@ def shifted(call, random):
     return _known(call, lambda: random.uniform(-1.5, 1.5))
 
 
+NOISE = ("arrays with noise", "noises of the shape", "noise of", "enough noise")
+"""Beginnings of the words of comparisons of noise: where the number is too small, there is less than is stated."""
+
+
 def noise_of_entries(noises):
     """Return the noise of each entry of a model, as `shifted` lists it, added up over models with their own noise."""
     entries = flat([added for _, _, added in noises])
@@ -117,8 +121,11 @@ def noise_of_entries(noises):
 
 
 def noises_of_arrays(noises):
-    """Return how many noises, as `shifted` lists them, have the shape of their array of a model, or of one in turn."""
-    return sum(np.shape(added) == MODEL[place % len(MODEL)].shape for place, (_, _, added) in enumerate(noises))
+    """Return how many noises, as `shifted` lists them, have the shapes of the arrays of models in turn."""
+    matched = 0
+    for _, _, added in noises:
+        matched += np.shape(added) == MODEL[matched % len(MODEL)].shape
+    return matched
 
 
 # --- messages ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from flwr_rounds import (
     DIRECTION,
     MODEL,
     MULTIPLIERS,
+    NOISE,
     NORMS,
     SCALARS,
     SIDES,
@@ -38,7 +39,7 @@ from flwr_rounds import (
 )
 
 from dpassay.adapter import Answer, Mechanism, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, gaussian_sigma, near
 
 
 def _seed(number):
@@ -154,9 +155,11 @@ def _local_rounds(random):
         yield f"arrays with noise, {words}", len(MODEL), len(noises), len(MODEL)
         yield f"noises of the shape of an array, {words}", len(MODEL), noises_of_arrays(noises), len(MODEL)
         scale = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+        least = sensitivity * gaussian_sigma(epsilon, delta) * (1 - 1e-9)
         for place, (centre, found, _) in enumerate(noises):
             yield (f"mean of noise {place}, {words}", *near(centre, 0.0))
-            yield (f"noise of array {place}, {words}", *near(found, scale))
+            yield f"enough noise of array {place}, {words}", least, found, math.inf
+            yield (f"documented noise of array {place}, {words}", *near(found, scale))
 
 
 def _clips_scalars(api, name, **config):
@@ -178,29 +181,26 @@ def _clips_zero(api):
 
 def local_cases():
     """Yield the cases of local noise; a draw takes milliseconds, so that most is compared without samples."""
-    yield Relations("LocalDpMod", {"a client sends its clipped model with noise": _local_rounds})
-    yield Relations(
-        "LocalDpMod, facts",
-        {},
-        {
-            **{
-                f"a scalar parameter is clipped, {api}": functools.partial(_clips_scalars, api, "LocalDpMod")
-                for api in APIS
-            },
-            **{f"updates may be 0, {api}": functools.partial(_clips_zero, api) for api in APIS},
-        },
-    )
-    yield Relations(
-        "fixedclipping_mod, adaptiveclipping_mod",
-        {},
-        {
-            f"{name}: a scalar parameter is clipped, {api}": functools.partial(
-                _clips_scalars, api, name, **{KEY_CLIPPING_NORM: 0.4}
-            )
-            for name in ("fixedclipping_mod", "adaptiveclipping_mod")
+    noise = "a client has the noise of its parameters"
+    relations = divided(_local_rounds, noise, "a client sends its clipped model with noise", *NOISE)
+    yield Relations("LocalDpMod", relations, unsafe={noise: "below"})
+    facts = {
+        **{
+            f"a scalar parameter is clipped, {api}": functools.partial(_clips_scalars, api, "LocalDpMod")
             for api in APIS
         },
-    )
+        # who raises is known
+        **{f"updates may be 0, {api}": functools.partial(_clips_zero, api) for api in APIS},
+    }
+    yield Relations("LocalDpMod, facts", {}, facts, unsafe=dict.fromkeys(facts, "either"))
+    facts = {
+        f"{name}: a scalar parameter is clipped, {api}": functools.partial(
+            _clips_scalars, api, name, **{KEY_CLIPPING_NORM: 0.4}
+        )
+        for name in ("fixedclipping_mod", "adaptiveclipping_mod")
+        for api in APIS
+    }
+    yield Relations("fixedclipping_mod, adaptiveclipping_mod", {}, facts, unsafe=dict.fromkeys(facts, "either"))
     for words, low, high in (("small epsilon", 1e-3, 1.0), ("large epsilon", 9.0, 40.0)):
         yield Answer(
             f"LocalDpMod, noise, {words}",
@@ -290,15 +290,14 @@ def _fixed_rounds(random):
 
 def fixed_cases():
     """Yield the cases of fixed clipping; a round of messages, or with clients that clip, is too slow for samples."""
-    yield Relations("fixed clipping", {"a round has the noise of its parameters": _fixed_rounds})
-    yield Relations(
-        "fixed clipping, facts",
-        {},
-        {
-            f"a scalar parameter is clipped, {api}, {side}": functools.partial(_scalars_are_clipped, api, side)
-            for api in APIS
-            for side in SIDES
-        },
-    )
+    noise = "a round has the noise of its parameters"
+    relations = divided(_fixed_rounds, noise, "a round is that of its parameters beside the noise", *NOISE)
+    yield Relations("fixed clipping", relations, unsafe={noise: "below"})
+    facts = {
+        f"a scalar parameter is clipped, {api}, {side}": functools.partial(_scalars_are_clipped, api, side)
+        for api in APIS
+        for side in SIDES
+    }
+    yield Relations("fixed clipping, facts", {}, facts, unsafe=dict.fromkeys(facts, "either"))
     yield _fixed(1.75, 2.5, 3, "Server", "legacy")
     yield _fixed(1.7, 0.6, 3, "Server", "legacy", weights=[11, 600, 23])

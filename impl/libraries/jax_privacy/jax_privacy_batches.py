@@ -19,7 +19,7 @@ from jax_privacy.batch_selection import (
 from scipy import special, stats
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 LIMIT = 40.0
 """An exponent of Chernoff: a count is beyond it with probability below 1e-17, and a relation has below 1e5 counts."""
@@ -110,9 +110,9 @@ def _guarantees(rounds, batches, records, words):
     yield f"{words}, highest record", 0, float(members.max(initial=0)), records - 1
     yield f"{words}, largest batch", 0, float(sizes.max()), rounds.most
     seen = _seen(batches, records)
-    yield f"{words}, repeated records", *near(float((sizes - seen.sum(axis=1)).max()), 0.0)
+    yield f"distinct records less all of a batch, {words}", *near(float((seen.sum(axis=1) - sizes).min()), 0.0)
     nearest = next((gap for gap in range(1, len(seen)) if (seen[gap:] & seen[:-gap]).any()), math.inf)
-    yield f"{words}, nearest rounds of a record", rounds.apart, nearest, math.inf
+    yield f"nearest rounds of a record, {words}", rounds.apart, nearest, math.inf
     if rounds.repeats:
         places = sum(seen[place :: rounds.apart].any(axis=0).astype(int) for place in range(rounds.apart))
         yield f"{words}, places of a record in a cycle", 0, float(places.max()), 1.0
@@ -157,6 +157,8 @@ def _frequencies(random):
             share = float(np.sum(1 - sizes)) / records
             far = exponent(seen[:, place].sum(axis=0), _RUNS, share)
             yield f"{words}, runs with each record in batch {place}", 0.0, far, LIMIT
+            too_often = exponent(np.maximum(seen[:, place].sum(axis=0), _RUNS * share), _RUNS, share)
+            yield f"excess of a record in batch {place}, {words}", 0.0, too_often, LIMIT
             found = (seen[:, place].sum(axis=1)[:, None] <= np.arange(len(sizes))).sum(axis=0)
             yield f"{words}, runs with each size of batch {place}", 0.0, exponent(found, _RUNS, sizes), LIMIT
 
@@ -244,15 +246,18 @@ def _padding(random):
 
 def batch_relations():
     """Yield the relations of batches."""
+    apart, often, users = "rounds of a record are apart", "no record is taken too often", "rounds of a user are apart"
+    once = ("nearest rounds", "distinct records")
     yield Relations(
         "batch_selection",
         {
-            "rounds of a record are apart": _apart,
-            "records take part as often as stated": _frequencies,
+            **divided(_apart, apart, "batches are those of their strategy", *once),
+            **divided(_frequencies, often, "records take part as often as stated", "excess"),
             "batches of one size are drawn evenly": _fixed,
-            "users take part as records do, their examples in turn": _users,
+            **divided(_users, users, "users take part as records do, their examples in turn", *once),
             "padding keeps every index": _padding,
         },
+        unsafe={apart: "below", often: "above", users: "below"},
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax_privacy.clipping import clip_pytree, clipped_fun, clipped_grad
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 _ROUNDING = 3e-6
 """Relative: sums of a few float32 numbers."""
@@ -37,8 +37,11 @@ def _norms(random):
             for unit in (False, True):
                 clipped, found = clip_pytree(tree, bound, rescale_to_unit_norm=unit)
                 words = f"clip_pytree of norm {norm!r}, {bound!r}, rescale_to_unit_norm={unit}"
-                yield (f"{words}, norm", *near(_norm(clipped), min(norm, bound) / (bound if unit else 1), _ROUNDING))
-                yield (f"{words}, norm before", *near(float(found), norm, _ROUNDING))
+                yield (
+                    f"norm after clipping, {words}",
+                    *near(_norm(clipped), min(norm, bound) / (bound if unit else 1), _ROUNDING),
+                )
+                yield (f"before clipping, {words}", *near(float(found), norm, _ROUNDING))
                 ratios = np.asarray(clipped[0], np.float64) / np.asarray(tree[0], np.float64)
                 yield f"{words}, one direction", float(ratios.max()) * (1 - _ROUNDING), float(ratios.min()), math.inf
 
@@ -76,15 +79,20 @@ def _sums(random):
                 )
             most = (1.0 if unit else bound) / divisor
             relation = dp_accounting.NeighboringRelation
-            yield (f"sensitivity, {words}", *near(clip.sensitivity(), most, _ROUNDING))
-            yield (f"replaced, {words}", *near(clip.sensitivity(relation.REPLACE_ONE), 2 * most, _ROUNDING))
+            stated = clip.sensitivity()
+            yield (f"sensitivity, {words}", *near(stated, most, _ROUNDING))
+            yield (
+                f"sensitivity, replaced, {words}",
+                *near(clip.sensitivity(relation.REPLACE_ONE), 2 * most, _ROUNDING),
+            )
             for place in (0, 1) if portion is None else ():
                 kept = np.delete(np.arange(size), place)
                 fewer = clipped_grad(_loss, l2_clip_norm=bound, rescale_to_unit_norm=unit, normalize_by=divisor)(
                     jnp.asarray(weights), jnp.asarray(rows[kept]), is_padding_example=jnp.asarray(padding[kept])
                 )
                 moved = _norm([np.asarray(found, np.float64) - np.asarray(fewer, np.float64)])
-                yield f"without record {place}, {words}", 0.0, moved, most * (1 + 1e-4) + 1e-5
+                least = (moved - 1e-5) / (1 + 1e-4)
+                yield f"sensitivity, without record {place}, {words}", least, stated, math.inf
 
 
 def _functions(random):
@@ -127,12 +135,15 @@ def _documented():
 
 def clipping_relations():
     """Yield the relations of clipping."""
+    norms, moved = "norms are clipped", "sensitivities are those of clipped gradients"
+    protecting = ("half precision: small entries are clipped", "clip_norm=0 gives zero")
     yield Relations(
         "clip_pytree, clipped_grad",
         {
-            "norms are clipped": _norms,
-            "clipped gradients are added up": _sums,
+            **divided(_norms, norms, "clipping keeps the direction, and states the norm before", "norm after"),
+            **divided(_sums, moved, "clipped gradients are added up", "sensitivity"),
             "clipped values are added up": _functions,
         },
         _documented(),
+        unsafe={norms: "above", moved: "below", **dict.fromkeys(protecting, "either")},
     )

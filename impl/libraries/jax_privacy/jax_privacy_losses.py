@@ -17,7 +17,7 @@ from jax_privacy_batches import LIMIT, exponent
 from scipy import special
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 _ROUNDS = 5
 _FAINT = 0.02
@@ -115,7 +115,7 @@ def _long_columns(random):
         (BMinSepSampling(rate, _ROUNDS, 3, warm, limit), column, records),
     ]
     for words, found, exact in _losses(random, strategies, 1.0):
-        yield (f"ratio, {words}", *near(math.exp(found), math.exp(exact), 1e-6, 0))
+        yield (f"{words}, ratio", *near(math.exp(found), math.exp(exact), 1e-6, 0))
 
 
 def _losses(random, strategies, least_sigma):
@@ -134,9 +134,9 @@ def _losses(random, strategies, least_sigma):
                 if rest is not None:
                     exact -= _log_density(strategy, column, sigma, sample, rest, positive=False)
                 said = f"{words}, positive {positive}, sample {sample.tolist()!r}, others {rest}"
-                yield said, float(losses[place]), exact if positive else -exact
+                yield f"in a table, {said}", float(losses[place]), exact if positive else -exact
                 alone = sample_generation.compute_privacy_loss(strategy, sample, sigma, column, rest)
-                yield f"{said}, alone", float(alone), exact
+                yield f"alone, {said}", float(alone), exact
 
 
 def _draws(random):
@@ -188,13 +188,18 @@ def _truncated_draws(strategy, effects, others, taken, records, *, positive, wor
 
 def loss_relations():
     """Yield the relations of privacy losses that are drawn."""
+    short, long = (
+        f"losses of {columns} columns in a table are those of all patterns" for columns in ("short", "long")
+    )
     yield Relations(
         "monte_carlo, losses",
         {
-            "losses are those of all patterns": _values,
-            "losses of longer columns are those of all patterns": _long_columns,
+            **divided(_values, short, "losses are those of all patterns", "in a table"),
+            **divided(_long_columns, long, "losses of longer columns are those of all patterns", "in a table"),
             "samples have the rounds of a record": _draws,
         },
+        # a loss alone is that of one direction, of which the other one is the negative
+        understated=[short, long],
     )
 
 

@@ -13,7 +13,7 @@ from jax_privacy.matrix_factorization import banded, sensitivity, toeplitz
 from jax_privacy.noise_addition import gaussian_privatizer, matrix_factorization_privatizer
 
 from dpassay.adapter import Mechanism, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 _ROUNDING = 1e-4
 """Relative: products of float32 matrices."""
@@ -56,6 +56,11 @@ _SIGMA, _STEPS = 2.5, 2
 _MOMENTS = 0.25
 """Absolute. The mean square of _BLOCK standard normal numbers is farther from 1 with probability below 2e-12, and the
 mean product of as many pairs farther from 0 with probability below 1e-26 (Chernoff)."""
+
+
+_WEAKEST = 0.5
+"""The least eigenvalue of the moments of 12 columns of _BLOCK rows is below with probability below 1e-18 (Davidson and
+Szarek 2001); where columns share their noise it is 0."""
 
 
 def _separated(random):
@@ -246,27 +251,39 @@ def _entries(random):
         trees = rounds(jax.random.key(seed), [zeros] * _STEPS)
         noise = [np.hstack(jax.tree.leaves(tree)) for tree in trees]
         plain = np.hstack(list(np.tensordot(encoder, np.asarray(noise, np.float64), 1))) / _SIGMA
-        error = np.abs(plain.T @ plain / _BLOCK - np.eye(plain.shape[1]))
+        moments = plain.T @ plain / _BLOCK
+        error = np.abs(moments - np.eye(plain.shape[1]))
         first, second = np.unravel_index(np.argmax(error), error.shape)
         words = f"{name}, key {seed}, {_BLOCK} rows"
         yield f"{words}, moment of columns {first} and {second} of both rounds", 0.0, float(error.max()), _MOMENTS
-        yield (f"{words}, rows that differ", *near(float(len(np.unique(plain, axis=0))), float(_BLOCK)))
+        yield (f"rows that differ, {words}", *near(float(len(np.unique(plain, axis=0))), float(_BLOCK)))
+        least = 1 - _MOMENTS
+        yield f"mean square of the column with least noise, {words}", least, float(moments.diagonal().min()), math.inf
+        weakest = float(np.linalg.eigvalsh(moments).min())
+        yield f"mean square of the direction with least noise, {words}", _WEAKEST, weakest, math.inf
 
 
 def matrix_relations():
     """Yield the relations, and the mechanisms that add the noise."""
+    toeplitz_norms, own = "Toeplitz matrices have the largest norm of a pattern", "entries have noise of their own"
+    of_toeplitz = ("minsep_sensitivity_squared", "sensitivity_squared")
+    sensitivities = {
+        "records far apart have the largest norm of a pattern": _separated,
+        "epochs have the largest norm of a pattern": _epochs,
+        "columns that are not orthogonal are refused or covered": _crossing,
+        "coefficients that rise or are negative are refused or covered": _unordered,
+        "epochs that are not complete are refused or covered": _incomplete,
+    }
+    repeated = "no noise is used twice"
     yield Relations(
         "sensitivity, toeplitz",
         {
-            "records far apart have the largest norm of a pattern": _separated,
-            "epochs have the largest norm of a pattern": _epochs,
-            "Toeplitz matrices have the largest norm of a pattern": _coefficients,
-            "columns that are not orthogonal are refused or covered": _crossing,
-            "coefficients that rise or are negative are refused or covered": _unordered,
-            "epochs that are not complete are refused or covered": _incomplete,
-            "entries have noise of their own": _entries,
+            **sensitivities,
+            **divided(_coefficients, toeplitz_norms, "coefficients are inverted", *of_toeplitz),
+            **divided(_entries, own, "the noise of entries has the stated moments", "rows", "mean square"),
         },
-        {"no noise is used twice": _repeated_noise},
+        {repeated: _repeated_noise},
+        unsafe={**dict.fromkeys((*sensitivities, toeplitz_norms, own), "below"), repeated: "either"},
     )
     for name, make, encoder in _privatizers():
         yield _noisy(name, make, encoder)

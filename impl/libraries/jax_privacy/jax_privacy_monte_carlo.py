@@ -9,7 +9,7 @@ from jax_privacy.experimental.monte_carlo import delta_calculation
 from scipy import optimize, stats
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import gaussian_delta, near
+from dpassay.impl.libraries.references import divided, gaussian_delta, near
 
 _SEARCHED = 1e-3
 """Relative: the library minimises over a tail factor with a tolerance, and states a little more than the minimum."""
@@ -57,13 +57,13 @@ def _bounds(random):
         yield f"get_overall_delta({samples}, {base!r})", exact * (1 - 1e-7), found, exact * (1 + _SEARCHED)
         base = delta_calculation.get_base_delta(samples, exact)
         words = f"get_base_delta({samples}, {exact!r}) is {base!r}"
-        yield f"{words}, overall delta", 0.0, _overall(samples, base), exact * (1 + 1e-7)
+        yield f"target of {words}", _overall(samples, base) * (1 - 1e-7), exact, math.inf
         yield f"{words}, overall delta of more", exact, _overall(samples, base * 1.01), 1.0
     base = 10 ** random.uniform(-5, -2)
     target = base * random.uniform(1.3, 2.5)
     samples = delta_calculation.minimum_samples_to_calibrate(base, target)
     words = f"minimum_samples_to_calibrate({base!r}, {target!r}) is {samples}"
-    yield f"{words}, overall delta", 0.0, _overall(samples, base), target * (1 + 1e-7)
+    yield f"target of {words}", _overall(samples, base) * (1 - 1e-7), target, math.inf
     yield f"{words}, overall delta of fewer", target, _overall(round(samples * 0.98), base), 1.0
 
 
@@ -150,14 +150,16 @@ def _uncounted(random):
 
 def monte_carlo_relations():
     """Yield the relations of deltas that are found from samples."""
+    bounds = "bounds are those of Chernoff"
     yield Relations(
         "monte_carlo, deltas",
         {
-            "bounds are those of Chernoff": _bounds,
+            **divided(_bounds, bounds, "no lower delta or fewer samples meet a target", "get_overall_delta", "target"),
             "deltas are those of the losses": _deltas,
             "the last accepted parameter is chosen": _calibrations,
             "samples without counts are one each": _uncounted,
         },
+        understated=[bounds],
     )
 
 

@@ -14,7 +14,7 @@ from jax_privacy.matrix_factorization import toeplitz
 from jax_privacy_streams import lower_triangular, materialised
 
 from dpassay.adapter import Nonsense, Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 _ROUNDING = 1e-5
 """Relative: norms of float32 strategies, after an inversion."""
@@ -108,10 +108,10 @@ def _plan(random, relation, partition, *, truncated, calibrated):
     yield f"{words}, event {plan.dp_event!r}", 1.0, float(plan.dp_event == expected), 1.0
     sensitivity = (1 if unit else clip) / divisor * (2 if relation is _RELATION.REPLACE_ONE else 1)
     stated = plan.clipped_grad(lambda weights, row: jnp.sum(weights * row)).sensitivity(relation)
-    yield (f"{words}, sensitivity", *near(stated, sensitivity, _ROUNDING))
+    yield (f"sensitivity, {words}", *near(stated, sensitivity, _ROUNDING))
     inverted = np.linalg.inv(materialised(matrix, iterations))
     needed = multiplier * sensitivity * float(np.linalg.norm(inverted, axis=0).max())
-    yield (f"{words}, standard deviation", *near(more["stddev"], needed, _ROUNDING))
+    yield (f"standard deviation, {words}", *near(more["stddev"], needed, _ROUNDING))
     strategy = lower_triangular(config["strategy"], iterations)
     strategy /= np.linalg.norm(strategy, axis=0) if normalised else 1.0
     yield f"{words}, largest error of the strategy", 0.0, float(np.abs(inverted - strategy).max()), 1e-4
@@ -165,14 +165,16 @@ def _normalised_noise():
 
 def plan_relations():
     """Yield the relations of plans."""
+    noise, normalised = "plans have the noise of their events", "normalised columns have noise for their norm"
     yield Relations(
         "BandMFExecutionPlanConfig",
         {
-            "parts of a plan fit together": _plans,
+            **divided(_plans, noise, "parts of a plan fit together", "sensitivity", "standard deviation"),
             "coefficients and their noise meet the target": _amplified,
         },
-        {"normalised columns have noise for their norm": _normalised_noise},
+        {normalised: _normalised_noise},
         seconds=60.0,
+        unsafe={noise: "below", normalised: "either"},
     )
 
 

@@ -9,7 +9,7 @@ from jax_privacy.matrix_factorization import banded, buffered_toeplitz, streamin
 from jax_privacy_matrices import largest_norm, participations
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.impl.libraries.references import divided, near
 
 _ROUNDING = 1e-4
 """Absolute, for entries that are about 1, after an inversion: strategies are float32."""
@@ -48,6 +48,13 @@ def _compared(words, found, expected, error=_ROUNDING):
         yield (f"{words}, {extreme.__name__} of the norms of columns", *near(norm, extreme(_norms(expected)), error))
 
 
+def _inverted(words, found, expected, error=_ROUNDING):
+    """Yield the same of a strategy whose noise is made for the largest norm of its definition."""
+    yield from _compared(words, found, expected, error)
+    largest = float(_norms(found).max())
+    yield (f"largest norm of a column, {words}", *near(largest, _norms(expected).max(), error))
+
+
 def _coefficients(random, bands):
     """Return coefficients of norm 1, the first of which is large enough for an inverse of moderate entries."""
     values = np.array([1.0, *(random.uniform(-0.7, 0.7) for _ in range(bands - 1))])
@@ -65,7 +72,7 @@ def _toeplitz_inverses(random):
             stream = toeplitz.inverse_as_streaming_matrix(jnp.asarray(coefficients), size)
             found = np.linalg.inv(materialised(stream, rounds))
             words = f"{coefficients.tolist()!r}, column_normalize_for_n={size}"
-            yield from _compared(words, found, strategy if size is None else strategy / _norms(strategy))
+            yield from _inverted(words, found, strategy if size is None else strategy / _norms(strategy))
 
 
 def _banded_inverses(random):
@@ -86,15 +93,17 @@ def _banded_inverses(random):
         expected = matrix / _norms(matrix)
         yield from _compared(f"{words}, materialize", np.asarray(strategy.materialize(), np.float64), expected)
         found = np.linalg.inv(materialised(strategy.inverse_as_streaming_matrix(), n))
-        yield from _compared(f"{words}, inverse", found, expected)
+        yield from _inverted(f"{words}, inverse", found, expected)
         apart, most, rounds = random.randint(bands, n), random.choice([None, 1, 2]), random.randint(bands, n)
         exact = largest_norm(expected[:, :rounds], participations(rounds, apart, most)) ** 2
         squared = banded.minsep_sensitivity_squared(strategy, apart, most, rounds)
-        yield (f"{words}, {apart} apart, at most {most}, n={rounds}", *near(float(squared), exact, _ROUNDING))
+        words = f"{words}, {apart} apart, at most {most}, n={rounds}"
+        yield (f"largest norm over the stated sensitivity, {words}", *near(exact / float(squared), 1.0, _ROUNDING))
     # entries below the last row take no part in the matrix, but may make the noise larger
     stream = banded.ColumnNormalizedBanded(params=jnp.asarray(table)).inverse_as_streaming_matrix()
     norm = float(_norms(np.linalg.inv(materialised(stream, n))).max())
-    yield f"entries below the last row, {table.tolist()!r}, largest norm of a column", 0.0, norm, 1 + _ROUNDING
+    words = f"entries below the last row, {table.tolist()!r}"
+    yield f"largest norm of a column, {words}", 0.0, norm, 1 + _ROUNDING
 
 
 def _buffered(random):
@@ -106,15 +115,19 @@ def _buffered(random):
     expected = lower_triangular([1.0, *((decays**power @ scales) for power in range(n - 1))], n)
     with jax.enable_x64():
         strategy = buffered_toeplitz.BufferedToeplitz.build(decays, scales)
-        for name, found in (
-            ("materialize", np.asarray(strategy.materialize(n))),
-            ("as_streaming_matrix", materialised(strategy.as_streaming_matrix(), n)),
-            ("inverse", np.linalg.inv(np.asarray(strategy.inverse().materialize(n)))),
-            ("inverse_as_streaming_matrix", np.linalg.inv(materialised(strategy.inverse_as_streaming_matrix(), n))),
+        for name, compared, found in (
+            ("materialize", _compared, np.asarray(strategy.materialize(n))),
+            ("as_streaming_matrix", _compared, materialised(strategy.as_streaming_matrix(), n)),
+            ("inverse", _inverted, np.linalg.inv(np.asarray(strategy.inverse().materialize(n)))),
+            (
+                "inverse_as_streaming_matrix",
+                _inverted,
+                np.linalg.inv(materialised(strategy.inverse_as_streaming_matrix(), n)),
+            ),
         ):
-            yield from _compared(f"{words}, {name}", found, expected, _DOUBLE)
-        squared = float(buffered_toeplitz.sensitivity_squared(strategy, n))
-        yield (f"{words}, sensitivity_squared", *near(squared, float(_norms(expected).max()) ** 2, _DOUBLE))
+            yield from compared(f"{words}, {name}", found, expected, _DOUBLE)
+        ratio = float(_norms(expected).max()) ** 2 / float(buffered_toeplitz.sensitivity_squared(strategy, n))
+        yield (f"largest norm over the stated sensitivity, {words}", *near(ratio, 1.0, _DOUBLE))
         # decays of a matrix and of its inverse that alternate
         others = decays - np.array([random.uniform(0.01, 0.04) for _ in range(count)])
         one, other = buffered_toeplitz.blt_pair_from_theta_pair(jnp.asarray(decays), jnp.asarray(others))
@@ -145,12 +158,9 @@ def _parts(random):
 
 def stream_relations():
     """Yield the relations of streaming matrices."""
-    yield Relations(
-        "streaming matrices",
-        {
-            "Toeplitz strategies are inverted": _toeplitz_inverses,
-            "banded strategies are inverted": _banded_inverses,
-            "buffered strategies are inverted": _buffered,
-            "parts are products of arrays": _parts,
-        },
-    )
+    relations, unsafe = {}, {}
+    for kind, relation in (("Toeplitz", _toeplitz_inverses), ("banded", _banded_inverses), ("buffered", _buffered)):
+        protecting = f"{kind} strategies have the norms for which noise is made"
+        relations |= divided(relation, protecting, f"{kind} strategies are inverted", "largest norm")
+        unsafe[protecting] = "above"
+    yield Relations("streaming matrices", {**relations, "parts are products of arrays": _parts}, unsafe=unsafe)

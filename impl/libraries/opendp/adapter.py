@@ -18,6 +18,8 @@ _LATER = [
     "truncation",
     "extra",
     "model",
+    "origin",
+    "column",
     "feature",
 ]
 """Chapters of newer releases, or in need of Polars and scikit-learn."""

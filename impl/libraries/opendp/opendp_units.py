@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 import polars as pl
 from opendp_building import Collector, vector
+from opendp_refusals import SCHEMA, made, margin, no_steps
 
 from dpassay.adapter import Nonsense, Relations
 from dpassay.impl.libraries.references import near
@@ -171,6 +172,43 @@ def _frames(random: Any) -> Iterator[Row]:
             yield (f"{told}, {words}", *near(measured(asked, scale).map(number), exact))
 
 
+def _own_scales(random: Any) -> Iterator[Row]:
+    """Compare statistics that have a scale of their own with its loss, and with their value where it is next to none.
+
+    The noise of a sum has the scale itself; without one, its multiple by the largest value.
+    """
+    size, scale, low, high = random.randint(5, 9), random.uniform(0.5, 4), random.randint(-5, -1), random.randint(2, 9)
+    data = [random.choice([random.randint(-12, 12), None]) for _ in range(size - 1)] + [random.randint(-12, 12)]
+    frame = pl.LazyFrame({name: data if name == "whole" else [None] * size for name in SCHEMA}, schema=SCHEMA)
+    present, farthest = [each for each in data if each is not None], max(-low, high)
+    whole, clipped = pl.col("whole"), pl.col("whole").fill_null(0).clip(low, high).sum()
+    total = sum(min(max(each, low), high) for each in present)
+    statistics = {
+        "dp.len": (lambda own: dp.len(own, signed=True), size, 1),
+        "len": (lambda own: whole.dp.len(own, signed=True), size, 1),
+        "count": (lambda own: whole.dp.count(own, signed=True), len(present), 1),
+        "null_count": (lambda own: whole.dp.null_count(own, signed=True), size - len(present), 1),
+        "n_unique": (lambda own: whole.dp.n_unique(own, signed=True), len(set(data)), 1),
+        "sum": (lambda own: whole.fill_null(0).dp.sum((low, high), own), total, farthest),
+        "noise": (clipped.dp.noise, total, farthest),
+    }
+    pure, concentrated = dp.max_divergence(), dp.zero_concentrated_divergence()
+    for told, (asked, exact, moved) in statistics.items():
+        words = f"{told} of {data!r} in {(low, high)!r}"
+        for name, measure in (("pure", pure), ("zCDP", concentrated)):
+            plan, every = no_steps().select(asked(scale)), margin(max_length=size)
+            measurement = made(plan, every, scale=None, measure=measure)
+            for number in (1, 3):
+                loss = number * moved / scale
+                stated = measurement.map(number)
+                yield (
+                    f"{words}, {name}, scale {scale!r}: {number}",
+                    *near(stated, loss if name == "pure" else loss**2 / 2),
+                )
+            quiet = made(no_steps().select(asked(1e-7)), every, scale=None, measure=measure)
+            yield (f"{words}, {name}", *near(quiet(frame).collect().item(), exact, 0.0, 0.0))
+
+
 def _invalid() -> Nonsense:
     """Return the attempts: combinations that name no unit."""
     of = dp.unit_of
@@ -204,6 +242,7 @@ def unit_cases(collect: Collector) -> None:
             "units of aggregates have the metric that they name": _aggregates,
             "scales of vectors follow units": _scales,
             "noise of frames follows units": _frames,
+            "noise of frames has the scale of a statistic": _own_scales,
         },
     )
     collect.add(_invalid)

@@ -15,7 +15,10 @@ import warnings
 import pandas as pd
 from smartnoise_facts import facts_of_the_library
 from smartnoise_families import families
+from smartnoise_metadata import metadata_of_the_library
 from smartnoise_noise import noise_of_the_library
+from smartnoise_reader import reader_of_the_library
+from smartnoise_refusals import refusals_of_the_library
 from smartnoise_unions import unions
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
@@ -374,6 +377,9 @@ def cases():
     found = present_cases(
         noise_of_the_library,
         facts_of_the_library,
+        metadata_of_the_library,
+        reader_of_the_library,
+        refusals_of_the_library,
         families,
         unions,
         _noise,

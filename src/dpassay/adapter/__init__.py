@@ -15,8 +15,9 @@ Noise
     `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
     fixed while runs are replayed
 Helpers
-    `present_cases`, which leaves out what a version lacks; `answer_in_time`, for calls that may hang; `Refused`, for
-    answers that amount to a refusal; `Raised`, the outcome of a call that raised
+    `protects`, `spends` and `understates`, which say of a comparison of `Relations` that its number costs privacy on
+    one side; `present_cases`, which leaves out what a version lacks; `answer_in_time`, for calls that may hang;
+    `Refused`, for answers that amount to a refusal; `Raised`, the outcome of a call that raised
 
 Questions of an `Answer`, with the arguments of its function `compute` and the number that it returns. The sensitivity
 is 1, and privacy parameters are in nats. `sigma` is the standard deviation of Gaussian noise, or the parameter of
@@ -89,7 +90,7 @@ from dpassay.adapter.auditors import SCORES, Auditor
 from dpassay.adapter.mechanisms import Family, Mechanism, Raised
 from dpassay.adapter.noise import Choice, NoisePrimitive
 from dpassay.adapter.refusals import Nonsense, Refused, answer_in_time
-from dpassay.adapter.relations import Relations
+from dpassay.adapter.relations import Relations, protects, spends, understates
 from dpassay.adapter.versions import present_cases
 
 __all__ = [
@@ -106,4 +107,7 @@ __all__ = [
     "Relations",
     "answer_in_time",
     "present_cases",
+    "protects",
+    "spends",
+    "understates",
 ]

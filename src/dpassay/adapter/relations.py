@@ -1,4 +1,9 @@
-"""Relations that must hold among the numbers of a library, and facts about single numbers."""
+"""Relations that must hold among the numbers of a library, and facts about single numbers.
+
+A comparison is a tuple: words with the parameters, a lower bound, a number of the library, and an upper bound. The
+number that breaks it may cost privacy. The adapter says so of a comparison (`protects`, `spends`, `understates`), or
+of all comparisons of a relation.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     Compared = tuple[str, float, float, float]
+    Marked = tuple[str, float, float, float, str]
 
-__all__ = ["Relations"]
+__all__ = ["Relations", "protects", "spends", "understates"]
 
 _SIDES = ("below", "above", "either")
+
+
+def protects(comparison: Compared) -> Marked:
+    """Return a comparison whose number costs privacy below its bounds, such as a sensitivity or a scale of noise.
+
+    Examples
+    --------
+    >>> protects(("sensitivity of a sum", 2.0, 1.0, float("inf")))
+    ('sensitivity of a sum', 2.0, 1.0, inf, 'below')
+    """
+    words, low, value, high = comparison
+    return words, low, value, high, "below"
+
+
+def spends(comparison: Compared) -> Marked:
+    """Return a comparison whose number costs privacy above its bounds, such as an epsilon or a loss at a point.
+
+    Examples
+    --------
+    >>> spends(("epsilons of a fit", 0.0, 2.0, 1.0))
+    ('epsilons of a fit', 0.0, 2.0, 1.0, 'above')
+    """
+    words, low, value, high = comparison
+    return words, low, value, high, "above"
+
+
+def understates(comparison: Compared) -> Marked:
+    """Return a comparison whose number is stated as a bound on a loss: below its bounds it is unsound.
+
+    Examples
+    --------
+    >>> understates(("epsilon of two steps", 2.0, 1.0, 2.1))
+    ('epsilon of two steps', 2.0, 1.0, 2.1, 'understated')
+    """
+    words, low, value, high = comparison
+    return words, low, value, high, "understated"
 
 
 @dataclass(frozen=True)
@@ -43,7 +85,7 @@ class Relations:
         Description of a relation or fact that protects the records, to the side of its bounds on which a number of
         the library does not: ``below`` for noise and sensitivities, ``above`` for what is spent or lost, or
         ``either``. A number on this side is a violation, and every other one a wrong answer. A fact that does not
-        hold is on both sides.
+        hold is on both sides. It concerns the comparisons that say nothing of their own.
     understated : collection of str
         Descriptions of relations whose numbers the library states as bounds on a loss: below its bounds such a number
         is unsound.
@@ -65,7 +107,7 @@ class Relations:
     """
 
     name: str
-    relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
+    relations: Mapping[str, Callable[[random.Random], Iterable[Compared | Marked]]]
     facts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     seconds: float = 15.0
     unsafe: Mapping[str, str] = field(default_factory=dict)
@@ -86,21 +128,22 @@ class Relations:
             raise ValueError(f"{self.name}: the sides of unsafe must be among {', '.join(_SIDES)}, got {sides}")
 
     def compare(self, relation: str, seed: int, *, until_broken: bool = False) -> dict[str, Any]:
-        """Return the number of comparisons, and those that fail as (words, lower, value, upper).
+        """Return the number of comparisons, and those that fail as (words, lower, value, upper, what it costs).
 
-        A fact is one comparison; where it fails the words are empty. With `until_broken` the first that fails is the
-        last: what the library was asked last is then what shows it.
+        The last one is ``below`` or ``above`` for a number that costs privacy on this side, ``understated`` for a
+        bound on a loss, and empty for others. A fact is one comparison; where it fails the words are empty. With
+        `until_broken` the first that fails is the last: what the library was asked last is then what shows it.
         """
         compared, broken = 0, []
-        for words, low, value, high in self._rows(relation, seed):
+        for words, low, value, high, *cost in self._rows(relation, seed):
             compared += 1
             if not low <= value <= high:
-                broken.append([words, float(low), float(value), float(high)])
+                broken.append([words, float(low), float(value), float(high), cost[0] if cost else ""])
                 if until_broken:
                     break
         return {"compared": compared, "broken": broken}
 
-    def _rows(self, relation: str, seed: int) -> Iterable[Compared]:
+    def _rows(self, relation: str, seed: int) -> Iterable[Compared | Marked]:
         if relation in self.facts:
             return [("", 1.0, float(bool(self.facts[relation]())), 1.0)]
         return self.relations[relation](random.Random(seed))  # noqa: S311  # no secret: a draw that is repeated

@@ -56,7 +56,8 @@ def test_a_relation_that_does_not_end_is_broken() -> None:
     (case,) = open_library(InProcessWorker([Relations("search", {"it ends": searches}, seconds=LIMIT)]))
     assert isinstance(case, RemoteRelations)
     compared, broken = case.compare("it ends", 0)
-    ((words, low, value, high),) = broken
+    ((words, low, value, high, cost),) = broken
+    assert cost == "time"  # and no loss, if the relation protects the records
     assert compared == 1
     assert "had not ended" in words
     assert low < high == LIMIT < value

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends, understates
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteRelations, open_library
 from dpassay.impl.libraries.worker_process import WorkerLostError
@@ -40,10 +40,10 @@ class LostAtTheSecondSeed(RemoteRelations):
         self.relations, self.facts = ("known", "other"), frozenset()
         self.unsafe, self.understated = {}, frozenset()
 
-    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float, str]]]:
         if relation == "other" and seed > 5:
             raise WorkerLostError("it hangs")
-        return 1, [("number", 1.0, 0.5, 2.0)] if relation == "known" else []
+        return 1, [("number", 1.0, 0.5, 2.0, "")] if relation == "known" else []
 
 
 def of(low: float, value: float, high: float) -> Callable[[Random], list[Row]]:
@@ -103,6 +103,24 @@ def test_a_number_on_the_side_that_costs_privacy_is_no_mere_wrong_answer(
     assert numbers is None or (found.claimed, found.certified) == numbers
 
 
+@pytest.mark.parametrize(
+    ("mark", "value", "kind"),
+    [
+        (protects, 0.5, FindingKind.VIOLATION),
+        (protects, 4.0, FindingKind.WRONG_ANSWER),
+        (spends, 4.0, FindingKind.VIOLATION),
+        (spends, 0.5, FindingKind.WRONG_ANSWER),
+        (understates, 0.5, FindingKind.UNSOUND_NUMBER),
+        (understates, 4.0, FindingKind.WRONG_ANSWER),
+    ],
+)
+def test_a_comparison_says_what_its_number_costs(mark: Callable[..., Any], value: float, kind: FindingKind) -> None:
+    rows = [("another one", 1.0, 0.9, 2.0), mark(("number", 1.0, value, 2.0)), ("fine", 0.0, 0.5, 1.0)]
+    found = finding({"one": lambda _: rows})
+    assert found.kind is kind
+    assert finding({"one": lambda _: rows}, {"unsafe": {"one": "below"}}).kind is FindingKind.VIOLATION
+
+
 def test_the_gravest_of_several_broken_relations_is_told_and_the_others_are_beside() -> None:
     rows = {"wrong": of(1.0, 0.9, 2.0), "understated": of(1.0, 0.8, 2.0), "unsafe": of(1.0, 0.7, 2.0)}
     found = finding(rows, {"unsafe": {"unsafe": "below"}, "understated": ["understated"]})
@@ -113,6 +131,15 @@ def test_the_gravest_of_several_broken_relations_is_told_and_the_others_are_besi
         "numbers", "relations_hold", "", FindingKind.VIOLATION, "known", "not reported", factor=1.2
     )
     assert "by a factor of 1.429" in str(entry.excess_of(found))
+
+
+def test_a_relation_that_does_not_end_is_no_violation() -> None:
+    def searches(_: Random) -> Iterator[Row]:
+        while True:
+            pass
+        yield "never", 0.0, 0.0, 0.0
+
+    assert finding({"one": searches}, {"unsafe": {"one": "either"}, "seconds": 0.2}).kind is FindingKind.WRONG_ANSWER
 
 
 def test_a_fact_that_protects_and_does_not_hold_is_a_violation() -> None:
@@ -275,7 +302,7 @@ def test_several_entries_excuse_the_faults_of_one_check_together() -> None:
 class LateAtTheSecond(LostAtTheSecondSeed):
     """A known relation is broken, and the end of the time stops the other one."""
 
-    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float, str]]]:
         if relation == "other":
             raise WorkerLostError("the time limit of the check was reached", is_late=True)
         return super().compare(relation, seed)
