@@ -17,7 +17,7 @@ from snsql.sql._mechanisms.base import Mechanism as Kind
 from snsql.sql._mechanisms.base import Unbounded
 from snsql.sql.privacy import Mechanisms, Stat
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends, understates
 from dpassay.impl.libraries.references import near
 from dpassay.impl.libraries.refusing import raises
 
@@ -93,9 +93,13 @@ def _clamped(random):
         yield (f"count, {words}", *near(count, len(values)))
         yield (f"sum, {words}", *near(total, math.fsum(clamped)))
         widest = max(abs(low), abs(high))
+        # what no values within the bounds have
+        yield spends(
+            (f"sum of squares of values within bounds, {words}", 0.0, squares, len(values) * widest**2 * 1.001)
+        )
         for mechanism, size in zip(reader._get_mechanisms(inner), (widest**2, 1, widest)):
             scale = mechanism.scale if mechanism else 0.0
-            yield (f"scale for {size!r}, {words}", *near(scale, 2 * size / _EPSILON, 1e-6))
+            yield protects((f"scale for {size!r}, {words}", *near(scale, 2 * size / _EPSILON, 1e-6)))
 
 
 def _exact():
@@ -175,14 +179,27 @@ def _noise_of_columns():
         return (Laplace, epsilon, delta, size, rows, round(size * rows, 6))
 
     def are(query, expected, **options):
-        return lambda: _columns(table(_ROWS, **options), query) == expected
+        def compare(_):
+            found = _columns(table(_ROWS, **options), query)
+            yield "columns", len(expected), len(found), len(expected)
+            for place, (one, other) in enumerate(zip(found, expected)):
+                words = f"column {place}, {one} instead of {other}"
+                yield words, 1.0, float(one == other), 1.0
+                yield protects((f"{words}, noise", float(other is not None), float(one is not None), 1.0))
+                if one and other and one[0] is Laplace:
+                    yield protects(
+                        (f"{words}, scale", other[-1] / other[1] * (1 - 1e-9), (one[-1] or 0.0) / one[1], math.inf)
+                    )
 
-    def cost(query, epsilon, delta=None, **options):
-        def holds():
+        return compare
+
+    def cost(query, epsilon, delta=0.0, **options):
+        def compare(_):
             found, leak = table(_ROWS, **options).get_privacy_cost(query)
-            return _near(float(found), epsilon) and (delta is None or leak >= delta)
+            yield understates(("epsilon", *near(float(found), epsilon)))
+            yield understates(("delta", delta, float(leak), 1.0))
 
-        return holds
+        return compare
 
     def unbounded(**column):
         asked = table(_ROWS, column=column)
@@ -192,9 +209,13 @@ def _noise_of_columns():
         )
 
     both = 1 - (1 - _DELTA) ** 2
+    refused = {
+        "an unbounded column": lambda: unbounded(lower=None, upper=None),
+        "a column without a lower bound": lambda: unbounded(lower=None, upper=0.0),
+        "a column without an upper bound": lambda: unbounded(lower=0.0, upper=None),
+    }
     return Relations(
         "mechanisms and costs of columns",
-        {},
         {
             "counts and sums": are(_SUMS, [laplace(1, 2), laplace(1, 2, _DELTA), laplace(1, 2), laplace(widest, 2)]),
             "with the number of users": are(
@@ -221,16 +242,17 @@ def _noise_of_columns():
             "costs add up": cost(_SUMS, 4 * _EPSILON, _DELTA),
             "costs of a mean": cost("SELECT AVG(x) AS a FROM S.T", 2 * _EPSILON),
             "costs of two queries": cost([_SUMS, _SUMS], 8 * _EPSILON, both),
-            "an unbounded column": lambda: unbounded(lower=None, upper=None),
-            "a column without a lower bound": lambda: unbounded(lower=None, upper=0.0),
-            "a column without an upper bound": lambda: unbounded(lower=0.0, upper=None),
             "the odometer has the costs": _spends,
             "the odometer has the deltas": _spends_deltas,
+        },
+        {
+            **refused,
             "two queries at once": lambda: raises(
                 ValueError,
                 lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
             ),
         },
+        unsafe=dict.fromkeys(refused, "either"),
     )
 
 
@@ -240,7 +262,8 @@ def _missing_values():
     def noisy(query, value):
         reader, other = table(_ROWS, column={"missing_value": value}), table(_ROWS)
         found, exact = (float(one.get_privacy_cost(query)[0]) for one in (reader, other))
-        return None not in _mechanisms(reader, query) and _near(found, exact)
+        yield spends(("columns without noise", 0.0, _mechanisms(reader, query).count(None), 0.0))
+        yield understates(("epsilon", *near(found, exact)))
 
     queries = {
         "COUNT": "SELECT COUNT(x) AS a FROM S.T",
@@ -250,29 +273,29 @@ def _missing_values():
     }
     return Relations(
         "columns with a missing value",
-        {},
         {
-            f"{name}(x) is noisy, {value} for a missing value": lambda q=query, v=value: noisy(q, v)
+            f"{name}(x) is noisy, {value} for a missing value": lambda _, q=query, v=value: noisy(q, v)
             for name, query in queries.items()
             for value in (0, -2.0)
         },
     )
 
 
-def _spends():
+def _spends(_):
     reader = table(_ROWS)
     reader.execute("SELECT SUM(x) AS s, COUNT(*) AS c FROM S.T")
     reader.execute("SELECT AVG(x) AS a FROM S.T")
-    return _near(float(reader.odometer.spent[0]), 4 * _EPSILON)
+    yield understates(("epsilon", *near(float(reader.odometer.spent[0]), 4 * _EPSILON)))
 
 
-def _spends_deltas():
-    """Return whether two queries that count keys spend the delta of both, and at most one slack more."""
+def _spends_deltas(_):
+    """Compare the delta of two queries that count keys with that of both, and of one slack more."""
     reader = table(_ROWS)
     for _ in range(2):
         reader.execute(_SUMS)
     both = 1 - (1 - _DELTA) ** 2
-    return both * (1 - 1e-9) <= float(reader.odometer.spent[1]) <= 1 - (1 - both) * (1 - reader.odometer.tol) + 1e-12
+    most = 1 - (1 - both) * (1 - reader.odometer.tol) + 1e-12
+    yield understates(("delta", both * (1 - 1e-9), float(reader.odometer.spent[1]), most))
 
 
 def _parameters():
@@ -411,6 +434,7 @@ def _results():
                 == [(6, 3)]
             ),
         },
+        unsafe={"no group passes": "either"},
     )
 
 
@@ -432,6 +456,7 @@ def _options():
             for value in values
         }
         | {"row_privacy": lambda: table(_ROWS, user=False, max_ids=1)._options.row_privacy},
+        unsafe=dict.fromkeys(["censor_dims=True", "sample_max_ids=True", "clamp_columns=True"], "either"),
     )
 
 

@@ -257,4 +257,5 @@ def families():
     yield _noise(Gaussian, delta=True)
     yield _threshold(Laplace)
     yield _threshold(Gaussian)
-    yield Relations("thresholds at small deltas", {"a user alone is seen with delta at most": _small_thresholds}, {})
+    thresholds = {"a user alone is seen with delta at most": _small_thresholds}
+    yield Relations("thresholds at small deltas", thresholds, unsafe=dict.fromkeys(thresholds, "above"))

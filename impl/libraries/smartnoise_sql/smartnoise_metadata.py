@@ -17,7 +17,7 @@ from snsql import Privacy, from_connection, from_df
 from snsql.metadata import Metadata
 from snsql.sql._mechanisms import Laplace
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["metadata_of_the_library"]
@@ -93,6 +93,14 @@ def _choices(random):
 # --- tables and columns ------------------------------------------------------------------------------------------
 
 
+def _option(words, name, value, found):
+    """Compare an option with what it should be: those that protect users should be no less, and rows alone no more."""
+    compared = words, float(value), float(found), float(value)
+    if name in {"sample_max_ids", "censor_dims", "clamp_columns"}:
+        return protects(compared)
+    return spends(compared) if name == "row_privacy" else compared
+
+
 def _tables(random):
     """Compare the options of tables with what is named, and with defaults where nothing is."""
     for options in _choices(random):
@@ -100,7 +108,7 @@ def _tables(random):
             found = _table(read=read, **options)
             for name, value in {**_DEFAULTS, **options}.items():
                 words = f"{name} of a table that names {options!r}, {source}"
-                yield words, float(value), float(getattr(found, name)), float(value)
+                yield _option(words, name, value, getattr(found, name))
 
 
 _ATTRIBUTES = {
@@ -181,12 +189,11 @@ def _options(random):
             words = f"{name}, a table that names {options!r}, {source}"
             own = _OPTIONS_OF_READERS.get(name, name)
             yield f"{words}, query", float(value), float(getattr(query, name)), float(value)
-            yield f"{words}, reader", float(value), float(getattr(reader._options, own)), float(value)
+            yield _option(f"{words}, reader", name, value, getattr(reader._options, own))
             if name != "max_ids":  # it is found in the query
                 yield f"{words}, new reader", float(value), float(initial[own]), float(value)
             if hasattr(reader.rewriter.options, own):
-                found = getattr(reader.rewriter.options, own)
-                yield f"{words}, rewritten", float(value), float(found), float(value)
+                yield _option(f"{words}, rewritten", name, value, getattr(reader.rewriter.options, own))
 
 
 def _released(read, shift):

@@ -18,7 +18,7 @@ from snsql.sql._mechanisms import rand as noise
 from snsql.sql._mechanisms.normal import _normal_dist_inv_cdf
 from snsql.sql.odometer import Odometer, OdometerHeterogeneous
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends, understates
 from dpassay.impl.libraries.references import (
     composition_bounds,
     composition_delta,
@@ -112,9 +112,10 @@ def _scaled(random, *sizes):
             scale = float(make(epsilon, delta=delta, max_contrib=rows, **bounds).scale)
             words = f"{make.__name__}({epsilon!r}, delta={delta!r}, max_contrib={rows}, {bounds})"
             if make is Laplace:
-                yield f"{words}, epsilon", 0.0, widest * rows / scale, epsilon * (1 + 1e-9)
+                yield spends((f"{words}, epsilon", 0.0, widest * rows / scale, epsilon * (1 + 1e-9)))
             else:
-                yield f"{words}, delta", 0.0, gaussian_delta(scale / (widest * rows), epsilon), delta * (1 + 1e-6)
+                found = gaussian_delta(scale / (widest * rows), epsilon)
+                yield spends((f"{words}, delta", 0.0, found, delta * (1 + 1e-6)))
             yield words, widest * rows * base * (1 - 1e-3), scale, larger * rows * base * (1 + 1e-3)
 
 
@@ -163,8 +164,10 @@ def _releases(random):
         yield f"{words}, noise is added to each value once", 1.0, float(seen == values), 1.0
         for place, (one, value) in enumerate(zip(found, values)):
             yield (f"{words}, value {place}", *near(one, value + place + 1))
+        drawn = {round(one - value, 6) for one, value in zip(found, values)} - {0.0}
+        yield spends((f"{words}, values without noise of their own", 0.0, len(values) - len(drawn), 0.0))
         for scale in scales:
-            yield (f"{words}, scale", *near(scale, float(mechanism.scale)))
+            yield protects((f"{words}, scale", *near(scale, float(mechanism.scale))))
 
 
 def _sizes():
@@ -241,10 +244,13 @@ def _bounds():
     def are(values, expected):
         return lambda: found(values)[0] == expected
 
+    def scale(_):
+        yield protects(("smallest scale", *near(min(found([5.0] * many, 0.25)[1]), 4.0)))
+
     many = 60
     return Relations(
         "approximate bounds without noise",
-        {"each bin has noise of its own": _bins},
+        {"each bin has noise of its own": _bins, "the scale of the noise": scale},
         {
             "between 4 and 8": are([5.0] * many, (4.0, 8.0)),
             "a power of 2": are([4.0] * many, (4.0, 8.0)),
@@ -256,7 +262,6 @@ def _bounds():
             "below all bins": are([-1e30] * many, (-(2.0**63), -(2.0**62))),
             "no numbers": are([math.inf, -math.inf, math.nan] * many + [5.0] * many, (4.0, 8.0)),
             "too few": are([5.0], (None, None)),
-            "the scale of the noise": lambda: found([5.0] * many, 0.25)[1] == {4.0},
         },
     )
 
@@ -284,7 +289,8 @@ def _many_steps(random):
                 yield (f"{words}, epsilon", *near(epsilon, min(bounds), 1e-5))
                 whole = 1 - (1 - delta / 2) * (1 - delta) ** count
                 yield (f"{words}, delta", *near(stated, whole, 1e-3, 0.0))
-                yield f"{words}, least delta", 0.0, composition_delta(steps, epsilon), stated * (1 + 1e-9)
+                least_delta = composition_delta(steps, epsilon) * (1 - 1e-9)
+                yield understates((f"{words}, delta over the least", least_delta, stated, 1.0))
 
 
 def _odometers():

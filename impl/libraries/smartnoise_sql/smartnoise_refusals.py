@@ -10,7 +10,7 @@ import functools
 import pandas as pd
 from snsql import Privacy, from_connection, from_df
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects
 from dpassay.impl.libraries.refusing import raises
 
 __all__ = ["refusals_of_the_library"]
@@ -178,7 +178,10 @@ def _refusals(random):
         for query in (*_GROUPED_BY_THE_KEY, *_REFUSED) if user else _REFUSED:
             written, ask = _written(random, query, names, engine), random.choice(asks)
             refused = raises(ValueError, lambda a=ask, q=written: a(q))
-            yield f"{written!r}, {engine}, private key {names[0] if user else None!r}", 1.0, float(refused), 1.0
+            words = f"{written!r}, {engine}, private key {names[0] if user else None!r}"
+            compared = words, 1.0, float(refused), 1.0
+            # what releases values or groups of users as they are
+            yield protects(compared) if query in {*_GROUPED_BY_THE_KEY, *_NO_AGGREGATE} else compared
 
 
 def _noisy_or_group(random):
@@ -213,4 +216,5 @@ def refusals_of_the_library():
             "all that is not an aggregate of a column of one table": _refusals,
             "what is accepted is noisy": _noisy_or_group,
         },
+        unsafe={"groups of a private key": "below", "what is accepted is noisy": "above"},
     )

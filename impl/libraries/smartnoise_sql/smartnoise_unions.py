@@ -10,7 +10,7 @@ import pandas as pd
 from snsql.sql import dpsu
 from snsql.sql.dpsu import policy_laplace
 
-from dpassay.adapter import Family, Mechanism, Relations
+from dpassay.adapter import Family, Mechanism, Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 __all__ = ["unions"]
@@ -207,6 +207,7 @@ def _weights_at_the_cap(random):
         gaps.sort()
         found = _weights([*users, random.sample(range(items), items)], epsilon, delta, contributions)
         gains = [weight - (cap - gap) for weight, gap in zip(found, gaps)]
+        yield spends((f"{words}, gaps {gaps!r}, weight of a user", 0.0, math.fsum(gains), 1 + 1e-9))
         expected = min((_descent(gaps), _known_descent(gaps, capped)), key=lambda other: math.dist(gains, other))
         for place, (gain, other) in enumerate(zip(gains, expected)):
             yield f"{words}, gaps {gaps!r}, item {place}", *near(gain, other, absolute=1e-9)
@@ -221,6 +222,7 @@ def _weights_far_from_the_cap(random):
         counted = min(items, contributions)
         words = f"epsilon {epsilon!r}, delta {delta!r}, {items} items, at most {contributions}"
         yield f"{words}, number of weights", counted, len(found), counted
+        yield spends((f"{words}, weight of a user", 0.0, math.fsum(found), 1 + 1e-9))
         for weight in found:
             yield words, *near(weight, 1 / counted)
 
@@ -249,8 +251,8 @@ def _draws(random):
     for draw in range(len(held)):
         found, number = released(draw)
         words = f"items {owned!r}, draw {draw} is large"
-        yield f"{words}, draws", float(len(held)), float(number), float(len(held))
-        yield f"{words}, released {sorted(found)}", 1.0, float(len(found)), 1.0
+        yield protects((f"{words}, draws", float(len(held)), float(number), float(len(held))))
+        yield spends((f"{words}, released {sorted(found)}", 1.0, float(len(found)), 1.0))
         everything += found
     yield f"items {owned!r}, released by some draw", 1.0, float(sorted(everything) == sorted(held)), 1.0
 

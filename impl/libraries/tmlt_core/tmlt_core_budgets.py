@@ -38,7 +38,7 @@ from tmlt.core.transformations.base import Transformation
 from tmlt.core.transformations.chaining import ChainTT
 from tmlt.core.transformations.identity import Identity
 from tmlt.core.utils.exact_number import ExactNumber
-from tmlt_core_numbers import exactly, nearest_float, random_fraction
+from tmlt_core_numbers import agrees, exactly, nearest_float, protected, random_fraction
 
 from dpassay.adapter import Mechanism, Relations
 
@@ -92,6 +92,14 @@ def _refused(ask, kind=Exception):
     return 0.0
 
 
+def _stated_loss(measurement, distance):
+    """Return the loss that a measurement states at a distance, which is infinite if it refuses."""
+    try:
+        return measurement.privacy_function(distance)
+    except Exception:  # noqa: BLE001  # versions raise different ones
+        return float("inf")
+
+
 def _fresh(random, pure):
     """Return a distance, a noise whose loss at it is drawn, and that loss."""
     distance, size = random_fraction(random, 2), random_fraction(random, 2)
@@ -110,8 +118,9 @@ def _sequences(random):
     whole = SequentialComposition(*_SPACE, measure, distance, parts * spent)
     words = f"{measure}, distance {distance}, {parts} queries of {spent}"
     yield exactly(f"loss, {words}", whole.privacy_function(distance), parts * spent)
-    far = _refused(lambda: whole.privacy_function(2 * distance))
-    yield f"a larger distance is refused, {words}", 1.0, far, 1.0
+    at_twice = nearest_float(parts * spent) * (2 if pure else 4)
+    far = nearest_float(_stated_loss(whole, 2 * distance))
+    yield f"loss at twice the distance, {words}", at_twice, far, float("inf")
     queryable = whole(7.0)
     for _ in range(parts - 1):
         queryable(MeasurementQuery(MakeInteractive(make(size))))
@@ -193,19 +202,19 @@ def _stated_in_approximate_privacy(distance):
     yield f"too small a loss, {words}", 1.0, refused, 1.0
     accountant.measure(inner, d_out=(epsilon, delta))
     left, delta_left = accountant.privacy_budget
-    yield exactly(f"epsilon left, {words}", left, 5 - epsilon)
-    yield exactly(f"delta left, {words}", delta_left, 9 * delta)
+    yield exactly(f"epsilon spent, {words}", 5 - left, epsilon)
+    yield exactly(f"delta spent, {words}", 10 * delta - delta_left, delta)
 
 
 def _retired(random):
-    """Check that only the last queryable answers, and that it does not draw again."""
+    """Check that only the last queryable answers, and that it does not draw again, which is above its bounds."""
     distance, size = random_fraction(random, 2), random_fraction(random, 2)
     spent = distance / size
     words = f"distance {distance}, queries of {spent}"
     queryable = SequentialComposition(*_SPACE, PureDP(), distance, 4 * spent)(7.0)
     query = MeasurementQuery(MakeInteractive(_laplace(size)))
     first = queryable(query)
-    yield f"an answer is the same when it is asked again, {words}", 0.0, float(first(None) - first(None)), 0.0
+    yield f"an answer is the same when it is asked again, {words}", 0.0, float(abs(first(None) - first(None))), 0.0
     inner = queryable(MeasurementQuery(SequentialComposition(*_SPACE, PureDP(), distance, 2 * spent)))
     yield f"a queryable before the last is refused, {words}", 1.0, _refused(lambda: first(None)), 1.0
     leaf = inner(query)
@@ -238,17 +247,17 @@ def _accountants(random):
     accountant = PrivacyAccountant.launch(whole, 7.0)
     words = f"{measure}, distance {distance}, budget {5 * loss(size)}"
     accountant.measure(make(size))
-    yield exactly(f"left after one, {words}", accountant.privacy_budget, 4 * loss(size))
+    yield exactly(f"spent by one, {words}", 5 * loss(size) - accountant.privacy_budget, loss(size))
     accountant.transform_in_place(_Times(3))
     yield exactly(f"distance after a transformation, {words}", accountant.d_in, 3 * distance)
     accountant.measure(make(3 * size))
-    exact = 4 * loss(size) - loss(3 * size) * (3 if pure else 9)
-    yield exactly(f"left after another, {words}", accountant.privacy_budget, exact)
+    exact = loss(size) + loss(3 * size) * (3 if pure else 9)
+    yield exactly(f"spent by both, {words}", 5 * loss(size) - accountant.privacy_budget, exact)
     beyond = make(size / 100)
     refused = _refused(lambda: accountant.measure(beyond), InsufficientBudgetError)
-    yield f"more is refused, {words}", 1.0, refused, 1.0
+    yield protected(f"more is refused, {words}", refused)
     accountant.retire()
-    yield f"after it is retired, {words}", 1.0, _refused(lambda: accountant.measure(make(size))), 1.0
+    yield agrees(f"after it is retired, {words}", _refused(lambda: accountant.measure(make(size))))
 
 
 def _split(random):
@@ -262,26 +271,27 @@ def _split(random):
     accountant = PrivacyAccountant.launch(whole, 7.0)
     words = f"{measure}, distance {distance}, loss of a part {spent}"
     first, second = accountant.split(_ThreeAndFourTimes(metric(AbsoluteDifference())), 2 * spent)
-    yield exactly(f"left after a split, {words}", accountant.privacy_budget, 3 * spent)
+    taken = 5 * spent - accountant.privacy_budget
+    yield exactly(f"taken by a split, {words}", taken, 2 * spent)
     for part in (first, second):
         yield exactly(f"distance of a part, {words}", part.d_in, factor * distance)
-        yield exactly(f"budget of a part, {words}", part.privacy_budget, 2 * spent)
+        yield exactly(f"taken for a part with a budget, {words}", taken, part.privacy_budget)
 
     def refuses(one):
         return _refused(lambda: one.measure(make(size)), InactiveAccountantError)
 
-    yield f"the second part before the first, {words}", 1.0, refuses(second), 1.0
-    yield f"the whole before its parts, {words}", 1.0, refuses(accountant), 1.0
+    yield agrees(f"the second part before the first, {words}", refuses(second))
+    yield agrees(f"the whole before its parts, {words}", refuses(accountant))
     first.measure(make(size))
-    yield exactly(f"left of the first part, {words}", first.privacy_budget, spent)
+    yield exactly(f"spent by the first part, {words}", 2 * spent - first.privacy_budget, spent)
     second.queue_transformation(_Times(2))
     first.retire()
-    yield f"the first part after it is retired, {words}", 1.0, refuses(first), 1.0
+    yield agrees(f"the first part after it is retired, {words}", refuses(first))
     second.measure(make(2 * size if pure else 4 * size))
-    yield exactly(f"left of the second part, {words}", second.privacy_budget, spent)
+    yield exactly(f"spent by the second part, {words}", 2 * spent - second.privacy_budget, spent)
     second.retire()
     accountant.measure(make(size))
-    yield exactly(f"left of the whole, {words}", accountant.privacy_budget, 3 * spent - loss(size))
+    yield exactly(f"spent by the whole, {words}", 5 * spent - accountant.privacy_budget, 2 * spent + loss(size))
 
 
 def _parts_in_turn(random):
@@ -292,21 +302,22 @@ def _parts_in_turn(random):
     domain = ListDomain(NumpyFloatDomain(), length=len(values))
     queryable = ParallelComposition(domain, SumOf(AbsoluteDifference()), PureDP(), parts)(values)
     words = f"scales {[str(size) for size in sizes]}"
-    yield f"part 1 before part 0, {words}", 1.0, _refused(lambda: queryable(IndexQuery(1))), 1.0
+    yield agrees(f"part 1 before part 0, {words}", _refused(lambda: queryable(IndexQuery(1))))
     before = None
     for index, (value, size) in enumerate(zip(values, sizes)):
         part = queryable(IndexQuery(index))
         answer = part(None)
         far = 40 * float(size)  # exceeded with a probability of exp(-40)
-        yield f"answer of part {index}, {words}", value - far, float(answer), value + far
-        yield f"part {index} is asked again, {words}", 0.0, float(part(None) - answer), 0.0
+        yield agrees(f"answer of part {index}, {float(answer)!r}, {words}", abs(float(answer) - value) <= far)
+        yield protected(f"part {index} is asked again and is the same, {words}", part(None) == answer)
         again = _refused(lambda index=index: queryable(IndexQuery(index)))
-        yield f"part {index} is measured again, {words}", 1.0, again, 1.0
+        yield protected(f"part {index} measured again is refused, {words}", again)
         if before is not None:
             refused = _refused(lambda before=before: before(None))
-            yield f"part {index - 1} after part {index}, {words}", 1.0, refused, 1.0
+            yield agrees(f"part {index - 1} after part {index} is refused, {words}", refused)
         before = part
-    yield f"part 0 after the last, {words}", 1.0, _refused(lambda: queryable(IndexQuery(0))), 1.0
+    refused = _refused(lambda: queryable(IndexQuery(0)))
+    yield protected(f"part 0 after the last is refused, {words}", refused)
 
 
 def _parallel(random):
@@ -322,7 +333,7 @@ def _parallel(random):
     whole = ParallelComposition(domain, RootSumOfSquared(AbsoluteDifference()), RhoZCDP(), parts)
     yield exactly(f"zCDP, {words}", whole.privacy_function(distance), distance**2 / (2 * min(sizes)))
     wrong = _refused(lambda: ParallelComposition(domain, RootSumOfSquared(AbsoluteDifference()), PureDP(), parts))
-    yield "pure privacy with a root of squares is refused", 1.0, wrong, 1.0
+    yield agrees("pure privacy with a root of squares is refused", wrong)
 
 
 def _wrappers(random):
@@ -345,9 +356,9 @@ def _wrappers(random):
         factor = 2 if name.startswith("Composition") else 1
         yield exactly(f"{name}, {words}", measurement.privacy_function(distance), factor * exact)
         holds = measurement.privacy_relation(distance, factor * exact)
-        yield f"{name}, a relation that holds, {words}", 1.0, float(holds), 1.0
-        fails = measurement.privacy_relation(distance, factor * exact * Fraction(99, 100))
-        yield f"{name}, one that does not, {words}", 0.0, float(fails), 0.0
+        yield agrees(f"{name}, a relation that holds, {words}", holds)
+        fails = not measurement.privacy_relation(distance, factor * exact * Fraction(99, 100))
+        yield protected(f"{name}, one that does not, {words}", fails)
 
 
 def _sequence_of_noise(scale):
@@ -385,24 +396,29 @@ def budgets():
             is not None
         ),
     }
+    sequences = {
+        "budgets are spent": _sequences,
+        "transformations stretch distances": _stretched,
+        "stated losses and distances are not too small": _stated,
+    }
+    last = {"only the last queryable answers": _retired}
     yield Relations(
         "SequentialComposition, SequentialQueryable",
-        {
-            "budgets are spent": _sequences,
-            "transformations stretch distances": _stretched,
-            "stated losses and distances are not too small": _stated,
-            "only the last queryable answers": _retired,
-        },
+        {**sequences, **last},
         approximate,
+        unsafe=dict.fromkeys(sequences, "below") | dict.fromkeys(last, "above"),
     )
-    yield Relations("create_adaptive_composition", {"budgets are spent": _adaptive})
-    yield Relations("PrivacyAccountant", {"budgets are spent": _accountants, "parts are used in turn": _split})
-    yield Relations(
-        "ParallelComposition, ParallelQueryable",
-        {"losses are those of the parts": _parallel, "parts are used in turn": _parts_in_turn},
-    )
-    yield Relations(
-        "MakeInteractive, DecorateQueryable, PostProcess, ChainTM, ChainTT", {"losses are kept": _wrappers}
-    )
-    yield Relations("SequentialQueryable, transformations that it refuses", {"they change nothing": _refused_first})
+    for name, relations in {
+        "create_adaptive_composition": {"budgets are spent": _adaptive},
+        "PrivacyAccountant": {"budgets are spent": _accountants, "parts are used in turn": _split},
+        "ParallelComposition, ParallelQueryable": {
+            "losses are those of the parts": _parallel,
+            "parts are used in turn": _parts_in_turn,
+        },
+        "MakeInteractive, DecorateQueryable, PostProcess, ChainTM, ChainTT": {"losses are kept": _wrappers},
+    }.items():
+        yield Relations(name, relations, unsafe=dict.fromkeys(relations, "below"))
+    refused = {"they change nothing": _refused_first}
+    name = "SequentialQueryable, transformations that it refuses"
+    yield Relations(name, refused, unsafe=dict.fromkeys(refused, "either"))
     yield _sequence_of_noise(Fraction(3, 2))

@@ -30,6 +30,7 @@ from tmlt.core.measures import (
 from tmlt.core.random import rng
 from tmlt.core.utils.parameters import calculate_noise_scale
 from tmlt_core_bits import drawing, gaussian_quantile, laplace_quantile
+from tmlt_core_numbers import agrees, exactly, protected
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.refusing import raises
@@ -53,13 +54,21 @@ def _gaussian(variance):
 # --- exact numbers -----------------------------------------------------------------------------------------------
 
 
+def _each(*rows):
+    """Return a relation of some comparisons, each of which is made when it is asked."""
+    return lambda _random: (exactly("", found(), exact) for found, exact in rows)
+
+
 def _states_losses(make, loss):
-    """Compare the losses that a measurement states with those of its noise, also without noise."""
-    stated = all(
-        make(size).privacy_function(step) == loss(size, step) for size, step in itertools.product(_SIZES, (1, 2, 5))
-    )
-    free = make(0)
-    return stated and free.privacy_function(0) == 0 and free.privacy_function(1) == float("inf")
+    """Return the comparison of losses that a measurement states with those of its noise, also without noise."""
+
+    def compare(_random):
+        for size, step in itertools.product(_SIZES, (1, 2, 5)):
+            yield exactly(f"noise {size}, distance {step}", make(size).privacy_function(step), loss(size, step))
+        for step, exact in ((0, 0), (1, float("inf"))):
+            yield exactly(f"no noise, distance {step}", make(0).privacy_function(step), exact)
+
+    return compare
 
 
 def _losses():
@@ -75,19 +84,22 @@ def _losses():
         "AddGaussianNoise": (_gaussian, squared),
         "AddDiscreteGaussianNoise": (noise_mechanisms.AddDiscreteGaussianNoise, squared),
     }
-    facts = {name: lambda m=make, f=loss: _states_losses(m, f) for name, (make, loss) in makers.items()}
-    facts |= {
-        f"AddNoiseToSeries of {name}": lambda m=make, f=loss: _states_losses(lambda size: AddNoiseToSeries(m(size)), f)
+    losses = {name: _states_losses(make, loss) for name, (make, loss) in makers.items()}
+    losses |= {
+        f"AddNoiseToSeries of {name}": _states_losses(lambda size, m=make: AddNoiseToSeries(m(size)), loss)
         for name, (make, loss) in makers.items()
     }
     for epsilon, step in ((Fraction(3, 2), 1), (5, 2), (Fraction(1, 3), 4)):
-        facts[f"NoisyQuantile, pure, {epsilon}, {step}"] = lambda e=epsilon, s=step: (
-            _quantile(0.3, e).privacy_function(s) == e * s
+        losses[f"NoisyQuantile, pure, {epsilon}, {step}"] = _each(
+            (lambda e=epsilon, s=step: _quantile(0.3, e).privacy_function(s), epsilon * step)
         )
-        facts[f"NoisyQuantile, zCDP, {epsilon}, {step}"] = lambda e=epsilon, s=step: (
-            _quantile(0.3, e, measure=RhoZCDP()).privacy_function(s) == Fraction(e * s) ** 2 / 8
+        losses[f"NoisyQuantile, zCDP, {epsilon}, {step}"] = _each(
+            (
+                lambda e=epsilon, s=step: _quantile(0.3, e, measure=RhoZCDP()).privacy_function(s),
+                Fraction(epsilon * step) ** 2 / 8,
+            )
         )
-    return Relations("losses of noise and quantiles", {}, facts)
+    return Relations("losses of noise and quantiles", losses, unsafe=dict.fromkeys(losses, "below"))
 
 
 def _compositions():
@@ -103,25 +115,33 @@ def _compositions():
     small = Fraction(1, 1000)
     good = hinted((3, small), (Fraction(8, 5), small))
     total, twice = Fraction(23, 5), 2 * small
+    losses = {
+        "pure": _each((lambda: whole.privacy_function(3), Fraction(3, 2) + 6 + Fraction(3, 5))),
+        "zCDP": _each((lambda: concentrated.privacy_function(2), 1 + Fraction(1, 4) + _HALF)),
+        "approximate": _each(
+            (lambda: mixed.privacy_function(1)[0], _HALF + 2 + Fraction(1, 5)),
+            (lambda: mixed.privacy_function(1)[1], 0),
+        ),
+    }
+    too_small = {
+        "a relation that does not": lambda: not whole.privacy_relation(1, Fraction(26, 10)),
+        "hints that add up to more epsilon": lambda: not good.privacy_relation(1, (total - _HALF, twice)),
+        "hints that add up to more delta": lambda: not good.privacy_relation(1, (total, small)),
+        "a hint that the first part exceeds": lambda: (
+            not hinted((2, small), (2, small)).privacy_relation(1, (total, twice))
+        ),
+        "a hint that the second part exceeds": lambda: (
+            not hinted((3, small), (1, small)).privacy_relation(1, (total, twice))
+        ),
+    }
     return Relations(
         "losses of compositions",
-        {},
+        losses,
         {
-            "pure": lambda: whole.privacy_function(3) == Fraction(3, 2) + 6 + Fraction(3, 5),
-            "zCDP": lambda: concentrated.privacy_function(2) == 1 + Fraction(1, 4) + _HALF,
-            "approximate": lambda: tuple(mixed.privacy_function(1)) == (_HALF + 2 + Fraction(1, 5), 0),
+            **too_small,
             "a relation that holds": lambda: whole.privacy_relation(1, Fraction(27, 10)),
-            "a relation that does not": lambda: not whole.privacy_relation(1, Fraction(26, 10)),
             "answers of all parts": lambda: len(set(whole(1.0))) == len(parts),
             "hints that hold": lambda: good.privacy_relation(1, (total, twice)),
-            "hints that add up to more epsilon": lambda: not good.privacy_relation(1, (total - _HALF, twice)),
-            "hints that add up to more delta": lambda: not good.privacy_relation(1, (total, small)),
-            "a hint that the first part exceeds": lambda: (
-                not hinted((2, small), (2, small)).privacy_relation(1, (total, twice))
-            ),
-            "a hint that the second part exceeds": lambda: (
-                not hinted((3, small), (1, small)).privacy_relation(1, (total, twice))
-            ),
             "too few hints": lambda: raises(
                 RuntimeError, lambda: hinted((3, small)).privacy_relation(1, (total, twice))
             ),
@@ -131,6 +151,7 @@ def _compositions():
                 Exception, lambda: Composition([_laplace(1), noise_mechanisms.AddGeometricNoise(1)])
             ),
         },
+        unsafe=dict.fromkeys([*losses, *too_small], "below"),
     )
 
 
@@ -142,86 +163,86 @@ def _conversions():
     large = RhoZCDPToApproxDP(_gaussian(Fraction(1, 100)))
     half = _laplace(2)
     to_zcdp, to_approximate = PureDPToRhoZCDP(half), PureDPToApproxDP(half)
+    losses = {
+        "pure to zCDP": _each((lambda: to_zcdp.privacy_function(3), Fraction(9, 8))),
+        "pure to approximate": _each(
+            (lambda: to_approximate.privacy_function(3)[0], Fraction(3, 2)),
+            (lambda: to_approximate.privacy_function(3)[1], 0),
+        ),
+    }
+    too_small = {
+        "pure to zCDP, one that does not": lambda: not to_zcdp.privacy_relation(1, Fraction(1, 9)),
+        "pure to approximate, one that does not": lambda: not to_approximate.privacy_relation(1, (Fraction(1, 3), 0)),
+        "zCDP to approximate, epsilon too small": lambda: (
+            not concentrated.privacy_relation(1, (Fraction(3, 2), small))
+        ),
+        "zCDP to approximate, epsilon too small for a large rho": lambda: not large.privacy_relation(1, (79, small)),
+        "zCDP to approximate, no delta": lambda: not concentrated.privacy_relation(1, (3, 0)),
+    }
     return Relations(
         "losses of conversions",
-        {},
+        losses,
         {
-            "pure to zCDP": lambda: to_zcdp.privacy_function(3) == Fraction(9, 8),
+            **too_small,
             "pure to zCDP, a relation that holds": lambda: to_zcdp.privacy_relation(1, Fraction(1, 8)),
-            "pure to zCDP, one that does not": lambda: not to_zcdp.privacy_relation(1, Fraction(1, 9)),
-            "pure to approximate": lambda: tuple(to_approximate.privacy_function(3)) == (Fraction(3, 2), 0),
             "pure to approximate, a relation that holds": lambda: to_approximate.privacy_relation(1, (_HALF, 0)),
-            "pure to approximate, one that does not": lambda: (
-                not to_approximate.privacy_relation(1, (Fraction(1, 3), 0))
-            ),
             "zCDP to approximate, a relation that holds": lambda: concentrated.privacy_relation(1, (3, small)),
-            "zCDP to approximate, epsilon too small": lambda: (
-                not concentrated.privacy_relation(1, (Fraction(3, 2), small))
-            ),
             "zCDP to approximate, a large rho": lambda: large.privacy_relation(1, (88, small)),
-            "zCDP to approximate, epsilon too small for a large rho": lambda: (
-                not large.privacy_relation(1, (79, small))
-            ),
-            "zCDP to approximate, no delta": lambda: not concentrated.privacy_relation(1, (3, 0)),
             "zCDP to approximate, a delta of 1": lambda: concentrated.privacy_relation(1, (0, 1)),
             "pure to zCDP of zCDP": lambda: raises(Exception, lambda: PureDPToRhoZCDP(_gaussian(1))),
             "pure to approximate of zCDP": lambda: raises(Exception, lambda: PureDPToApproxDP(_gaussian(1))),
             "zCDP to approximate of pure": lambda: raises(Exception, lambda: RhoZCDPToApproxDP(_laplace(1))),
         },
+        understated=[*losses, *too_small],
     )
 
 
 def _calibrations():
-    return Relations(
-        "scales of calibrations",
-        {},
-        {
-            "pure": lambda: calculate_noise_scale(3, 2, PureDP()) == Fraction(3, 2),
-            "zCDP": lambda: calculate_noise_scale(3, 2, RhoZCDP()) == Fraction(3, 2),
-            "zCDP, a small budget": lambda: calculate_noise_scale(5, Fraction(1, 8), RhoZCDP()) == 10,
-            "no budget": lambda: calculate_noise_scale(1, 0, PureDP()) == float("inf"),
-            "an infinite budget": lambda: calculate_noise_scale(2, float("inf"), RhoZCDP()) == 0,
-        },
-    )
+    scales = {
+        "pure": _each((lambda: calculate_noise_scale(3, 2, PureDP()), Fraction(3, 2))),
+        "zCDP": _each((lambda: calculate_noise_scale(3, 2, RhoZCDP()), Fraction(3, 2))),
+        "zCDP, a small budget": _each((lambda: calculate_noise_scale(5, Fraction(1, 8), RhoZCDP()), 10)),
+        "no budget": _each((lambda: calculate_noise_scale(1, 0, PureDP()), float("inf"))),
+        "an infinite budget": _each((lambda: calculate_noise_scale(2, float("inf"), RhoZCDP()), 0)),
+    }
+    return Relations("scales of calibrations", scales, understated=[*scales])
 
 
-def _agrees_on_budgets(make, measure, values, is_at_most, left):
-    """Compare what a budget allows to spend, and what is left of it, on all pairs of values."""
-    for have, spent in itertools.product(values, repeat=2):
-        allowed = is_at_most(spent, have)
-        if measure.compare(spent, have) != allowed:
-            return False
-        if raises(InsufficientBudgetError, lambda h=have, s=spent: make(h).subtract(s)) == allowed:
-            return False
-        if allowed and make(have).subtract(spent).value != left(have, spent):
-            return False
-    return True
+def _allows(make, measure, values):
+    """Return the comparison of what a budget allows to spend, and what it takes for it, on all pairs of values."""
+
+    def compare(_random):
+        for have, spent in itertools.product(values, repeat=2):
+            words, allowed = f"{spent} of {have}", all(one <= other for one, other in zip(spent, have))
+            state = agrees if allowed else protected
+            yield state(f"compare, {words}", measure.compare(_value(spent), _value(have)) == allowed)
+            refused = raises(InsufficientBudgetError, lambda h=have, s=spent: make(_value(h)).subtract(_value(s)))
+            yield state(f"subtract, {words}", refused != allowed)
+            if allowed and not refused:
+                left = make(_value(have)).subtract(_value(spent)).value
+                for one, exact, rest in zip(have, spent, left if len(have) > 1 else [left]):
+                    yield exactly(f"taken, {words}", one - rest, exact)
+
+    return compare
+
+
+def _value(parts):
+    return parts if len(parts) > 1 else parts[0]
 
 
 def _budgets():
-    numbers = (Fraction(0), Fraction(1, 4), _HALF, Fraction(2))
+    numbers = [(Fraction(0),), (Fraction(1, 4),), (_HALF,), (Fraction(2),)]
     pairs = list(itertools.product((Fraction(1, 4), Fraction(2)), (Fraction(0), Fraction(1, 8), _HALF)))
-
-    def single(one, other):
-        return one <= other
-
-    def both(one, other):
-        return all(a <= b for a, b in zip(one, other))
-
-    def less(one, other):
-        return one - other
-
-    def less_of_both(one, other):
-        return tuple(a - b for a, b in zip(one, other))
-
+    spent = {
+        "pure": _allows(PureDPBudget, PureDP(), numbers),
+        "zCDP": _allows(RhoZCDPBudget, RhoZCDP(), numbers),
+        "approximate": _allows(ApproxDPBudget, ApproxDP(), pairs),
+    }
     infinite = float("inf")
     return Relations(
         "budgets that are spent",
-        {},
+        spent,
         {
-            "pure": lambda: _agrees_on_budgets(PureDPBudget, PureDP(), numbers, single, less),
-            "zCDP": lambda: _agrees_on_budgets(RhoZCDPBudget, RhoZCDP(), numbers, single, less),
-            "approximate": lambda: _agrees_on_budgets(ApproxDPBudget, ApproxDP(), pairs, both, less_of_both),
             "finite": lambda: all(
                 budget.is_finite() for budget in (PureDPBudget(2), RhoZCDPBudget(2), ApproxDPBudget((2, _HALF)))
             ),
@@ -238,6 +259,7 @@ def _budgets():
             ),
             "an infinite budget stays": lambda: PureDPBudget(infinite).subtract(5).value == infinite,
         },
+        unsafe=dict.fromkeys(spent, "below"),
     )
 
 
@@ -388,7 +410,8 @@ def _draws():
         low <= _quantile(q, float("inf"), low=0.0, high=10.0)(pd.Series([1.0, 2.0, 4.0, 7.0, 8.0])) <= high
         for q, low, high in ((0.2, 1.0, 2.0), (0.6, 4.0, 7.0), (0.8, 7.0, 8.0))
     )
-    facts["every value of a series has noise of its own"] = lambda: all(
+    own = "every value of a series has noise of its own"
+    facts[own] = lambda: all(
         len(set(AddNoiseToSeries(make)(pd.Series([value] * 12)).tolist())) > 3
         for make, value in (
             (_laplace(40), 1.0),
@@ -406,7 +429,7 @@ def _draws():
             (noise_mechanisms.AddDiscreteGaussianNoise, 3),
         )
     )
-    return Relations("draws from given bits", {}, facts)
+    return Relations("draws from given bits", {}, facts, unsafe={own: "either"})
 
 
 def _is_uniform(part):

@@ -75,19 +75,24 @@ def _of_another_process():
     return True
 
 
+def _words():
+    return [rng._random_raw(None) for _ in range(_DRAWS)]
+
+
 def _is_fresh():
     """Return whether generators that are made one after the other, and words of the system, differ."""
     draws = [int(rng._create_prng().integers(2**62)) for _ in range(_DRAWS)]
-    words = [rng._random_raw(None) for _ in range(_DRAWS)]
-    return len({*draws, *words}) == 2 * _DRAWS and max(words) >= 2**60
+    return len({*draws, *_words()}) == 2 * _DRAWS
 
 
 def generator():
     """Yield the case."""
-    facts = {}
+    noise, fresh, facts = {"noise is drawn anew": _no_noise_again}, {}, {}
     if hasattr(rng, "_core_privacy_prng_pid"):
-        facts = {
+        fresh = {
             "another process has a generator of its own": _of_another_process,
             "generators are made without a seed": _is_fresh,
         }
-    yield Relations("generator", {"noise is drawn anew": _no_noise_again}, facts)
+        facts = {"words of the system have 64 bits": lambda: max(_words()) >= 2**60}
+    unsafe = dict.fromkeys(noise, "above") | dict.fromkeys(fresh, "either")
+    yield Relations("generator", noise, {**fresh, **facts}, unsafe=unsafe)

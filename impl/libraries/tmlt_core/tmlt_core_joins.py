@@ -34,7 +34,7 @@ from tmlt.core.transformations.spark_transformations import map as maps
 from tmlt.core.transformations.spark_transformations.filter import Filter
 from tmlt_core_distances import ROWS, first_of, neighbours
 from tmlt_core_frames import SCHEMA, TABLE, WHOLES, one_row, rows_of_ids, several_rows, without_session
-from tmlt_core_numbers import exactly, nearest_float
+from tmlt_core_numbers import agrees, exactly, nearest_float
 
 from dpassay.adapter import Nonsense, Relations
 
@@ -76,7 +76,7 @@ def _private_joins(random):
             same = made.output_metric == ROWS.metric and made.input_metric == DictMetric(
                 {"left": ROWS.metric, "right": ROWS.metric}
             )
-            yield f"metrics, {words}", 1.0, float(same), 1.0
+            yield agrees(f"metrics, {words}", same)
             others = neighbours(random)
             random.shuffle(others)
             pairs = list(zip(neighbours(random), others))
@@ -137,9 +137,9 @@ def _of_dictionaries(random):
         column = "person" if name == "RenameValue" else "id"
         output = AddRemoveIDs({"left": "id", "right": "id", "made": column})
         same = one.input_metric == metric and one.output_metric == output
-        yield f"{name}, at most {most}: {one.output_metric.df_to_id_column}", 1.0, float(same), 1.0
+        yield agrees(f"{name}, at most {most}: {one.output_metric.df_to_id_column}", same)
         kept = all(one.output_domain[key] == TABLE for key in ("left", "right")) and "made" in str(one.output_domain)
-        yield f"{name}, the tables that were given", 1.0, float(kept), 1.0
+        yield agrees(f"{name}, the tables that were given", kept)
         for distance in (0, 1, random.randint(2, 40)):
             stated = one.stability_function(distance)
             yield exactly(f"{name}, at most {most}, distance {distance}", stated, distance)
@@ -299,10 +299,9 @@ def _states_no_distance():
 
 def joins():
     """Yield the cases."""
-    yield Relations(
-        "stability of joins and dictionaries of frames",
-        {"private tables are joined": _private_joins, "dictionaries grow by a table": _of_dictionaries},
-    )
+    distances = {"private tables are joined": _private_joins, "dictionaries grow by a table": _of_dictionaries}
+    name = "stability of joins and dictionaries of frames"
+    yield Relations(name, distances, unsafe=dict.fromkeys(distances, "below"))
     yield Relations("PrivateJoin without truncation", {}, {"equal tables are at a distance": _states_no_distance})
     yield from _refused_metrics()
     yield from _refused_distances()

@@ -13,7 +13,7 @@ from tmlt.core.transformations.converters import UnwrapIfGroupedBy
 from tmlt.core.transformations.spark_transformations.partition import PartitionByKeys
 from tmlt_core_distances import IDS, grouped, parted
 from tmlt_core_frames import TABLE
-from tmlt_core_numbers import nearest_float
+from tmlt_core_numbers import agrees, nearest_float
 
 from dpassay.adapter import Relations
 
@@ -50,8 +50,8 @@ def _no_less(random, words, make, source, target):
     except ValueError:
         yield f"{words} is refused", 1.0, 1.0, 1.0
         return
-    same = float(made.output_metric == target.metric)
-    yield f"{words}: {made.output_metric} in place of {target.metric}", 1.0, same, 1.0
+    same = made.output_metric == target.metric
+    yield agrees(f"{words}: {made.output_metric} in place of {target.metric}", same)
     for left, right in _pairs(random):
         moved = nearest_float(target.between(left, right))
         stated = nearest_float(made.stability_function(source.between(left, right)))
@@ -82,16 +82,11 @@ def _unwrapped(random):
 
 def nested():
     """Yield the cases."""
-    yield Relations(
-        "PartitionByKeys, ids in groups",
-        {
-            "parts by the groups are as far as stated": _parts(["group"], lambda _root: IDS),
-            "parts by another column are as far as stated": _parts(
-                ["whole"], lambda root: grouped(["group"], root, IDS)
-            ),
-            "parts by the groups and another column are as far as stated": _parts(
-                ["group", "whole"], lambda _root: IDS
-            ),
-        },
-    )
-    yield Relations("UnwrapIfGroupedBy, ids in groups", {"ids without groups are as far as stated": _unwrapped})
+    parts = {
+        "parts by the groups are as far as stated": _parts(["group"], lambda _root: IDS),
+        "parts by another column are as far as stated": _parts(["whole"], lambda root: grouped(["group"], root, IDS)),
+        "parts by the groups and another column are as far as stated": _parts(["group", "whole"], lambda _root: IDS),
+    }
+    yield Relations("PartitionByKeys, ids in groups", parts, unsafe=dict.fromkeys(parts, "below"))
+    converted = {"ids without groups are as far as stated": _unwrapped}
+    yield Relations("UnwrapIfGroupedBy, ids in groups", converted, understated=[*converted])

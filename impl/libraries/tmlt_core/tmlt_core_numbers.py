@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import sympy
 from tmlt.core.utils.exact_number import ExactNumber
 
-__all__ = ["exactly", "nearest_float", "random_fraction"]
+__all__ = ["agrees", "exactly", "nearest_float", "protected", "random_fraction"]
 
 
 def nearest_float(number):
@@ -20,9 +21,22 @@ def nearest_float(number):
 
 
 def exactly(words, found, exact):
-    """Return a comparison of exact numbers."""
-    same = ExactNumber(found) == ExactNumber(exact)
-    return f"{words}: {found} in place of {exact}", 1.0, float(same), 1.0
+    """Return a comparison of exact numbers, as floats that are equal only if they are."""
+    one, other = ExactNumber(found), ExactNumber(exact)
+    value, bound = nearest_float(one), nearest_float(other)
+    if value == bound and one != other:
+        value = math.nextafter(value, -math.inf if one < other else math.inf)
+    return f"{words}: {found} in place of {exact}", bound, value, bound
+
+
+def protected(words, holds):
+    """Return the comparison of a fact that protects the records: it is below its bounds where it does not hold."""
+    return words, 1.0, float(holds), 1.0
+
+
+def agrees(words, holds):
+    """Return the comparison of a fact that does not, in a relation that is unsafe below: it is above its bounds."""
+    return words, 0.0, 1.0 - float(holds), 0.0
 
 
 def random_fraction(random, low=1, high=9):

@@ -38,7 +38,7 @@ from tmlt.core.transformations.spark_transformations.filter import Filter
 from tmlt.core.transformations.spark_transformations.id import AddUniqueColumn
 from tmlt_core_distances import IDS, REPLACED, ROWS, Distance, first_of, grouped, neighbours, parted
 from tmlt_core_frames import SCHEMA, TABLE, WHOLES, one_row, rows_of_ids, several_rows, without_session
-from tmlt_core_numbers import exactly, nearest_float
+from tmlt_core_numbers import agrees, exactly, nearest_float
 
 from dpassay.adapter import Relations
 
@@ -55,7 +55,7 @@ def _by_metric():
 def _stated(words, made, source, target, factor, random):
     """Compare what a transformation states at given distances, and its metrics, with its definition."""
     same = made.input_metric == source.metric and made.output_metric == target.metric
-    yield f"{words}: {made.input_metric} to {made.output_metric}", 1.0, float(same), 1.0
+    yield agrees(f"{words}: {made.input_metric} to {made.output_metric}", same)
     # the root of a sum of squares need not be whole
     distances = [0, 1, random.randint(2, 40)]
     distances += [sympy.sqrt(random.randint(2, 40))] if "Root" in str(source.metric) else []
@@ -303,13 +303,11 @@ def _aggregate(random):
 
 def stability():
     """Yield the case."""
-    yield Relations(
-        "stability of transformations of frames",
-        {
-            "single rows are kept, dropped or changed": _keep_rows,
-            "several rows come from one": _multiply_rows,
-            "ids are bounded": _truncate,
-            "tables are split": _split_tables,
-            "tables are counted and summed": _aggregate,
-        },
-    )
+    distances = {
+        "single rows are kept, dropped or changed": _keep_rows,
+        "several rows come from one": _multiply_rows,
+        "ids are bounded": _truncate,
+        "tables are split": _split_tables,
+        "tables are counted and summed": _aggregate,
+    }
+    yield Relations("stability of transformations of frames", distances, unsafe=dict.fromkeys(distances, "below"))

@@ -30,7 +30,7 @@ from tmlt.core.metrics import HammingDistance, SymmetricDifference
 from tmlt.core.random import rng
 from tmlt.core.utils.exact_number import ExactNumber
 from tmlt_core_bits import drawing, laplace_quantile
-from tmlt_core_numbers import exactly, nearest_float, random_fraction
+from tmlt_core_numbers import agrees, exactly, nearest_float, protected, random_fraction
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
@@ -84,6 +84,18 @@ _MAKERS = {
 }
 
 
+def _costs(words, built, distance, asked, factor, power):
+    """Compare the loss that a measurement was made for with the one it states, and that one with the one farther off.
+
+    What costs privacy is below its bounds: a loss that was asked for and is exceeded, or one that is stated too small.
+    """
+    stated = built.privacy_function(distance)
+    yield exactly(f"{words}, the loss that was asked for and is stated", asked, stated)
+    yield exactly(
+        f"{words}, at {factor} times that", built.privacy_function(factor * distance), factor**power * stated
+    )
+
+
 def _aggregates(random):
     """Check that aggregations cost what they are made for, at other distances too, and use the noise for it."""
     pure = random.random() < 0.5
@@ -105,10 +117,7 @@ def _aggregates(random):
                 _table(), metric, measure, d_out=loss, noise_mechanism=noise, d_in=distance, **columns, **bounds
             )
             words = f"{name}, {metric}, {measure}, {noise}, bounds {low}, {high}, loss {loss} at {distance}"
-            yield exactly(words, built.privacy_function(distance), loss)
-            yield exactly(
-                f"{words}, at {factor} times that", built.privacy_function(factor * distance), factor**power * loss
-            )
+            yield from _costs(words, built, distance, loss, factor, power)
             sizes = _noise_sizes(built)
             if name in {"count", "count_distinct"} or (name == "sum" and metric == SymmetricDifference()):
                 most = max(-low, high) if name == "sum" else 1
@@ -116,7 +125,8 @@ def _aggregates(random):
                 if name == "count" and moved == 2:
                     step = 2 * distance  # a record out and one in
                 exact = step / loss if pure else Fraction(step) ** 2 / (2 * loss)
-                yield f"{words}, its noise {sizes}, {exact}", 1.0, float(sizes == [exact]), 1.0
+                yield agrees(f"{words}, its noise {sizes}", len(sizes) == 1)
+                yield exactly(f"{words}, its noise", min(sizes, default=0), exact)
 
 
 def _quantiles(random):
@@ -129,8 +139,7 @@ def _quantiles(random):
                 d_in=distance,
             )  # fmt: skip
             words = f"quantile, {metric}, {measure}, loss {loss} at {distance}"
-            yield exactly(words, built.privacy_function(distance), loss)
-            yield exactly(f"{words}, at 3 times that", built.privacy_function(3 * distance), 3**power * loss)
+            yield from _costs(words, built, distance, loss, 3, power)
 
 
 def _selections(random):
@@ -167,10 +176,11 @@ def _made_selections(random, domain, alpha, distance):
         made = aggregations.create_partition_selection_measurement(domain, epsilon=1 / alpha, delta=wanted, d_in=step)
         epsilon, delta = made.privacy_function(step)
         words = f"create_partition_selection_measurement for epsilon {1 / alpha}, delta {wanted} at distance {step}"
-        yield exactly(f"its epsilon, {words}", epsilon, 1 / alpha)
+        yield exactly(f"the epsilon that was asked for and is stated, {words}", 1 / alpha, epsilon)
         # the threshold is whole: the next lower one has a delta that is larger by exp(epsilon / distance)
-        low = float(wanted) * math.exp(-1 / float(alpha * step))
-        yield f"its delta, {words}", low * (1 - 1e-9), nearest_float(delta), float(wanted) * (1 + 1e-9)
+        most = math.exp(1 / float(alpha * step))
+        ratio = float(wanted) / nearest_float(delta)
+        yield f"the delta that was asked for over the one stated, {words}", 1 - 1e-9, ratio, most * (1 + 1e-9)
 
 
 def _bounds(random):
@@ -184,12 +194,13 @@ def _bounds(random):
                 threshold=random.uniform(0.5, 0.95), d_in=distance,
             )  # fmt: skip
         words = f"create_bounds_measurement of {column}, {measure}, loss {loss} at {distance}"
-        for factor in (1, 3):
-            found = built.privacy_function(factor * distance)
-            epsilon = found[0] if isinstance(measure, ApproxDP) else found
-            yield exactly(f"{words}, at {factor} times that", epsilon, factor**power * loss)
-            if isinstance(measure, ApproxDP):
-                yield exactly(f"{words}, delta", found[1], 0)
+        at_once, farther = (built.privacy_function(factor * distance) for factor in (1, 3))
+        if isinstance(measure, ApproxDP):
+            for _, delta in (at_once, farther):
+                yield exactly(f"{words}, no delta, and the one that is stated", 0, delta)
+            at_once, farther = at_once[0], farther[0]
+        yield exactly(f"{words}, the loss that was asked for and is stated", loss, at_once)
+        yield exactly(f"{words}, at 3 times that", farther, 3**power * at_once)
         # a record changes noisy sums and their threshold, against each other: scales of alpha and alpha / 2
         (alpha,) = _prefix_noise(built)
         epsilon = math.sqrt(2 * loss) if power == 2 else float(loss)
@@ -256,17 +267,17 @@ def _columns(random):
         yield exactly(f"{words}, loss", whole.privacy_function(distance), total)
         hinted = _by_column(losses, measure, make=_Hinted, hint=lambda *_, p=parts: p)
         for kind, one in (("", whole), ("with a hint, ", hinted)):
-            for part, holds in ((1, 1.0), (less, 0.0)):
-                found = float(one.privacy_relation(distance, part * total))
-                yield f"{words}, {kind}a relation at {part} of it", holds, found, holds
+            yield agrees(f"{words}, {kind}a relation at it", one.privacy_relation(distance, total))
+            found = not one.privacy_relation(distance, less * total)
+            yield protected(f"{words}, {kind}a relation at {less} of it", found)
         for name in parts:
             short = _by_column(losses, measure, make=_Hinted, hint=lambda *_, p=parts, n=name: {**p, n: less * p[n]})
-            found = float(short.privacy_relation(distance, total))
-            yield f"{words}, a hint that the quantile of {name} exceeds", 0.0, found, 0.0
+            found = not short.privacy_relation(distance, total)
+            yield protected(f"{words}, a hint that the quantile of {name} exceeds", found)
         for fault, hint in (("no hint", None), ("a hint without a column", lambda *_, p=parts: {"u": p["u"]})):
             lacking = _by_column(losses, measure, make=_Hinted, hint=hint)
-            found = float(raises(ValueError, lambda m=lacking, t=total: m.privacy_relation(distance, t)))
-            yield f"{words}, {fault}", 1.0, found, 1.0
+            found = raises(ValueError, lambda m=lacking, t=total: m.privacy_relation(distance, t))
+            yield agrees(f"{words}, {fault}", found)
 
 
 def _columns_run(random):
@@ -303,30 +314,36 @@ def _derived(random, base):
     measurement, exact = Derived(), distance / scale
     words = f"DerivedMeasurement of Laplace noise, scale {scale}, distance {distance}"
     yield exactly(f"{words}, loss", measurement.privacy_function(distance), exact)
-    for part, holds in ((1, 1.0), (Fraction(99, 100), 0.0)):
-        found = float(measurement.privacy_relation(distance, part * exact))
-        yield f"{words}, a relation at {part} of it", holds, found, holds
+    yield agrees(f"{words}, a relation at it", measurement.privacy_relation(distance, exact))
+    less = Fraction(99, 100)
+    yield protected(f"{words}, a relation at {less} of it", not measurement.privacy_relation(distance, less * exact))
     for name in ("input_domain", "input_metric", "output_measure", "is_interactive"):
-        yield f"{words}, {name}", 1.0, float(getattr(measurement, name) == getattr(inner, name)), 1.0
+        yield agrees(f"{words}, {name}", getattr(measurement, name) == getattr(inner, name))
     for part in (0.03, 0.7):
         with drawing(part, 0.5):
             found = measurement(value)
-        noise = laplace_quantile(float(scale), part)
-        yield (f"{words}, a draw at {part}", *near(found, 2 * (value + noise)))
+        drawn = 2 * (value + laplace_quantile(float(scale), part))
+        is_near = math.isclose(found, drawn, rel_tol=1e-9, abs_tol=1e-11)
+        yield agrees(f"{words}, a draw at {part}, {float(found)!r} for {drawn!r}", is_near)
 
 
 def tables():
     """Yield the cases."""
-    yield Relations("aggregations of tables", {"they cost what they are made for": _aggregates})
-    yield Relations("create_quantile_measurement", {"it costs what it is made for": _quantiles})
-    yield Relations(
-        "GeometricPartitionSelection, create_partition_selection_measurement, SparseVectorPrefixSums",
-        {"losses are those of the noise": _selections},
-    )
-    yield Relations("create_bounds_measurement", {"it costs what it is made for": _bounds})
+    for name, relations in {
+        "aggregations of tables": {"they cost what they are made for": _aggregates},
+        "create_quantile_measurement": {"it costs what it is made for": _quantiles},
+        "GeometricPartitionSelection, create_partition_selection_measurement, SparseVectorPrefixSums": {
+            "losses are those of the noise": _selections,
+        },
+        "create_bounds_measurement": {"it costs what it is made for": _bounds},
+    }.items():
+        yield Relations(name, relations, unsafe=dict.fromkeys(relations, "below"))
     rng._core_privacy_prng  # noqa: B018  # older versions have none
     yield Relations(
-        "AggregateByColumn", {"losses of columns add up": _columns, "columns have their own quantiles": _columns_run}
+        "AggregateByColumn",
+        {"losses of columns add up": _columns, "columns have their own quantiles": _columns_run},
+        unsafe={"losses of columns add up": "below"},
     )
     base = importlib.import_module("tmlt.core.measurements.derived").DerivedMeasurement  # nor that
-    yield Relations("DerivedMeasurement", {"it is what it wraps": lambda random: _derived(random, base)})
+    wrapped = {"it is what it wraps": lambda random: _derived(random, base)}
+    yield Relations("DerivedMeasurement", wrapped, unsafe=dict.fromkeys(wrapped, "below"))
