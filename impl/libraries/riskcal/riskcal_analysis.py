@@ -115,7 +115,7 @@ def _laplace_delta(scale, epsilon):
 
 
 def _least_rate(delta, kink, rate):
-    """Return the least false negative rate: the largest bound of an epsilon, sought coarsely and then near the best."""
+    """Return the least false negative rate: the largest bound of an epsilon, sought near the best of coarse ones."""
 
     def bound(level):
         return approximate_rate(level, delta(level), rate)
