@@ -90,6 +90,15 @@ def test_a_finding_does_not_depend_on_the_seed(name: str) -> None:
     assert {entry.page for entry in entries} == {entry.page for entry in entries if entry.occasional is None}
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_loss_is_no_mere_wrong_answer(name: str) -> None:
+    """Of the entries of a page on a loss beyond the claim one at least has its level, unless draws alone show it."""
+    entries = [entry for entry in entries_of(name) if entry.page and entry.law != "goodness_of_fit"]
+    losses = {"violation", "unsound number"}
+    grave = {entry.page for entry in entries if BY_NAME[f"{name}/{entry.page}"].level in losses}
+    assert grave <= {entry.page for entry in entries if entry.finding in losses}
+
+
 def test_every_serious_finding_of_the_suite_is_expected_somewhere() -> None:
     """Pages of certified losses belong to entries, so that no page outlives its finding unnoticed."""
     known = {f"{name}/{entry.page}" for name in LIBRARIES for entry in entries_of(name) if entry.page}

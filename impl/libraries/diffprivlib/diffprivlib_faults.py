@@ -61,6 +61,24 @@ def _whole_means(random):
         yield at_least(f"{words}: sensitivity", min(made), values[1] - values[0])
 
 
+def _rows_outside(random):
+    """Check that the noise of each coefficient is made for its change where one record leaves symmetric bounds."""
+    for _ in range(3):
+        epsilon, bound, reach = random.uniform(0.3, 3), random.uniform(0.5, 4), random.uniform(2, 5)
+        values, made = [], []
+        for last in (bound, reach * bound):
+            with without_noise() as calls:
+                models.LinearRegression(
+                    epsilon=epsilon, bounds_X=(-bound, bound), bounds_y=(-bound, bound), fit_intercept=False
+                ).fit([[0.3 * bound], [0.7 * bound], [last]], [0.1 * bound, 0.5 * bound, last])
+            values.append([float(np.squeeze(call.value)) for call in calls])
+            made.append([float(np.squeeze(call.of.sensitivity)) for call in calls])
+        changes = np.abs(np.subtract(*values))
+        words = f"bounds -{bound!r} and {bound!r}, a record {reach!r} times as large, epsilon {epsilon!r}"
+        for place, (sensitivity, change) in enumerate(zip(made[0], changes)):
+            yield at_least(f"{words}: sensitivity of coefficient {place}", sensitivity, change)
+
+
 def _names_of_classes():
     """Return whether the leaves of a forest have as many records of each class as there are."""
     labels = [2, 5, 5, 7, 7, 7]
@@ -77,6 +95,7 @@ def fault_relations():
     for name, words, relation, side in (
         ("models.KMeans, many columns", "counts and sums have one epsilon", _many_columns, "above"),
         ("tools.histogram, large weights", "noise is made for the largest weight", _weights, "below"),
+        ("models.LinearRegression, records outside", "noise is made for their change", _rows_outside, "below"),
         ("tools.mean, in integers", "noise is made for the change of the truncated mean", _whole_means, "below"),
     ):
         yield Relations(name, {words: relation}, unsafe={words: side})
