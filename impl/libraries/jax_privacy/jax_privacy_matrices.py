@@ -202,6 +202,20 @@ def _repeated_noise():
     return len(set(seen)) == len(seen)
 
 
+def _noise_without_a_key():
+    """Return whether privatizers that are given no key draw noise of their own; three equal draws are no accident."""
+    zero = jnp.zeros(8)
+    for make in (gaussian_privatizer, functools.partial(matrix_factorization_privatizer, jnp.eye(2))):
+        seen = set()
+        for _ in range(3):
+            privatizer = make(stddev=1.0)
+            noisy, _ = privatizer.update(zero, privatizer.init(zero))
+            seen.add(tuple(np.asarray(noisy).tolist()))
+        if len(seen) == 1:
+            return False
+    return True
+
+
 def _privatizers():
     """Yield the privatizers: a name, the maker from a key, and the inverse of the noising matrix."""
     matrix, coefficients = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]]), jnp.asarray([0.8, 0.6])
@@ -273,7 +287,7 @@ def matrix_relations():
         "coefficients that rise or are negative are refused or covered": _unordered,
         "epochs that are not complete are refused or covered": _incomplete,
     }
-    repeated = "no noise is used twice"
+    repeated, keyless = "no noise is used twice", "without a key every run has noise of its own"
     yield Relations(
         "sensitivity, toeplitz",
         {
@@ -281,8 +295,8 @@ def matrix_relations():
             "coefficients are inverted": marked(_coefficients, protects, *of_toeplitz),
             "the noise of entries has the stated moments": marked(_entries, protects, "rows", "mean square"),
         },
-        {repeated: _repeated_noise},
-        unsafe={**dict.fromkeys(sensitivities, "below"), repeated: "either"},
+        {repeated: _repeated_noise, keyless: _noise_without_a_key},
+        unsafe={**dict.fromkeys(sensitivities, "below"), **dict.fromkeys((repeated, keyless), "either")},
     )
     for name, make, encoder in _privatizers():
         yield _noisy(name, make, encoder)
