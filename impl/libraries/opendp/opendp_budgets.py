@@ -13,14 +13,14 @@ import opendp.prelude as dp
 import polars as pl  # noqa: F401  # the releases that come with it have filters and their remainders
 from opendp_building import Collector, vector
 
-from dpassay.adapter import Nonsense, Relations
+from dpassay.adapter import Nonsense, Relations, protects, spends, understates
 from dpassay.impl.libraries.references import near
 from dpassay.impl.libraries.refusing import raises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
     Parts = tuple[float, ...]
 
 __all__ = ["budget_cases"]
@@ -77,7 +77,7 @@ def _compared(words: str, spent: Parts, left: Parts, exact: Parts, whole: Parts,
     for name, *numbers in zip(("first", "second"), spent, left, exact, whole):
         one, other, loss, total = numbers
         low = loss * (1 - slack) - 1e-15
-        yield f"{words}: {name} component spent", low, one, loss * (1 + 1e-9) + 1e-15
+        yield understates((f"{words}: {name} component spent", low, one, loss * (1 + 1e-9) + 1e-15))
         yield (f"{words}: {name} component, spent and left", *near(one + other, total, 1e-12, 1e-15))
     yield (f"{words}: components", *near(len(spent) + len(left), 2 * len(whole), 0.0, 0.0))
 
@@ -118,7 +118,7 @@ def _ends(random: Any, kind: str, context: Any, words: str) -> Iterator[Row]:
     chosen = random.choice(names)
     part = {name: value * (1.01 if name == chosen else 0.5) for name, value in left.items()}
     refused = raises(dp.OpenDPException, lambda: _noisy(context.query(**part), kind).release())
-    yield f"{words}: {part!r} of {left!r} is refused", 1.0, float(refused), 1.0
+    yield protects((f"{words}: {part!r} of {left!r} is refused", 1.0, float(refused), 1.0))
     yield (f"{words}: what is refused is not counted", *near(len(context.d_mids_consumed), before, 0.0, 0.0))
 
 
@@ -140,11 +140,12 @@ def _splits(random: Any) -> Iterator[Row]:
         words, context = f"{loss!r}, {number} parts", _split(random, loss, moved, number)
         planned = list(map(_parts, context.d_mids))
         for one, total in zip(_sum(planned), loss.values()):
-            yield f"{words}: sum of the parts", total * (1 - _SEARCH), one, total * (1 + 1e-12)
+            yield spends((f"{words}: sum of the parts", total * (1 - _SEARCH), one, total * (1 + 1e-12)))
         for place in range(number):
             exact, measurement = planned[place], _noisy(context.query(), kind).resolve()
             for stated, most in zip(_parts(measurement.map(moved)), exact):
-                yield f"{words}, query {place}: loss", most * (1 - _SEARCH) - 1e-15, stated, most * (1 + 1e-12)
+                low, high = most * (1 - _SEARCH) - 1e-15, most * (1 + 1e-12)
+                yield spends((f"{words}, query {place}: loss", low, stated, high))
             context(measurement)
             spent, left = context.current_privacy_loss(), context.remaining_privacy_loss()
             same = (list(map(_parts, spent)), list(map(_parts, left))) == (planned[: place + 1], planned[place + 1 :])
@@ -152,7 +153,7 @@ def _splits(random: Any) -> Iterator[Row]:
             spent.clear()
             kept = len(context.current_privacy_loss()) == place + 1 and context.current_privacy_loss() is not spent
             yield f"{words}, query {place}: the account is kept", 1.0, float(kept), 1.0
-        yield f"{words}: one query more is refused", 1.0, float(raises(ValueError, context.query)), 1.0
+        yield protects((f"{words}: one query more is refused", 1.0, float(raises(ValueError, context.query)), 1.0))
 
 
 def _unbounded(random: Any) -> Iterator[Row]:
@@ -165,7 +166,8 @@ def _unbounded(random: Any) -> Iterator[Row]:
             _noisy(context.query(epsilon=part, **delta), kind).release()
             exact = [exact[0] + part, exact[1] + delta.get("delta", 0.0)]
             for one, other in zip(_parts(context.current_privacy_loss()), exact):
-                yield f"{limit!r}, parts {epsilon!r}", other * (1 - _SEARCH), one, other * (1 + 1e-9) + 1e-15
+                low, high = other * (1 - _SEARCH), other * (1 + 1e-9) + 1e-15
+                yield understates((f"{limit!r}, parts {epsilon!r}", low, one, high))
         unbounded = raises(ValueError, context.remaining_privacy_loss)
         yield f"{limit!r}: what remains", 1.0, float(unbounded), 1.0
 
@@ -175,17 +177,18 @@ def _given(random: Any) -> Iterator[Row]:
     moved, epsilon = random.randint(2, 5), random.uniform(0.2, 0.9)
     context = _context({"epsilon": 2.0}, moved)
     scale = float(context.query(epsilon=epsilon).count().laplace().param())
-    yield f"epsilon {epsilon!r}, {moved} contributions", epsilon * (1 - _SEARCH), moved / scale, epsilon * (1 + 1e-9)
+    low, high = epsilon * (1 - _SEARCH), epsilon * (1 + 1e-9)
+    yield spends((f"epsilon {epsilon!r}, {moved} contributions", low, moved / scale, high))
     sigma = float(_context({"rho": 2.0}, moved).query(rho=epsilon).count().gaussian().param())
     loss = (moved / sigma) ** 2 / 2
-    yield f"rho {epsilon!r}, {moved} contributions", epsilon * (1 - _SEARCH), loss, epsilon * (1 + 1e-9)
+    yield spends((f"rho {epsilon!r}, {moved} contributions", low, loss, high))
     parts = random.randint(2, 4)
     inner = context.query(epsilon=epsilon).compositor(split_evenly_over=parts).release()
     total = _sum(inner.d_mids)[0]
     words = f"{parts} parts of {epsilon!r} within 2"
-    yield f"{words}: sum of the parts", epsilon * (1 - _SEARCH), total, epsilon * (1 + 1e-12)
+    yield spends((f"{words}: sum of the parts", low, total, epsilon * (1 + 1e-12)))
     outer = _parts(context.current_privacy_loss())[0]
-    yield f"{words}: spent outside", total * (1 - 1e-12), outer, epsilon * (1 + 1e-9)
+    yield understates((f"{words}: spent outside", total * (1 - 1e-12), outer, high))
     inner.query().count().laplace().release()
     again = _parts(context.current_privacy_loss())[0]
     yield (f"{words}: a query inside costs nothing outside", *near(again, outer, 0.0, 0.0))

@@ -15,15 +15,14 @@ from opendp_building import Collector, measurement_case
 from opendp_refusals import SCHEMA, made, margin, no_steps
 from opendp_units import measured
 
-from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import near
+from dpassay.adapter import Relations, protects, spends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpassay.adapter import Mechanism
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["column_cases"]
 
@@ -122,9 +121,10 @@ def _free_counts(random: Any) -> Iterator[Row]:
         measurement = made(plan, margin(max_length=_SIZE, invariant="lengths"), scale=scale)
         words = f"count after {told}, {value!r}, {whole!r}, {user!r}"
         if stated := measurement.map(2):
-            yield f"{words}: loss, scale {scale!r}", 1 / scale * (1 - 1e-9), stated, math.inf
+            yield protects((f"{words}: loss, scale {scale!r}", 1 / scale * (1 - 1e-9), stated, math.inf))
         else:
-            yield (words, *near(measurement(data).collect().item(), _SIZE, 0.0, 0.0))
+            apart = abs(measurement(data).collect().item() - _SIZE)
+            yield spends((f"{words}: distance from the length", 0.0, float(apart), 0.0))
 
 
 # --- groups that are made anew -------------------------------------------------------------------------------------

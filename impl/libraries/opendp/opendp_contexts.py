@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 from opendp_building import Collector, vector
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, spends
 from dpassay.impl.libraries.references import gaussian_delta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["context_cases"]
 
@@ -75,7 +75,8 @@ def _translations(random: Any) -> Iterator[Row]:
     parts = random.randint(2, 4)
     concentrated = dp.zero_concentrated_divergence()
     rho = math.fsum(_inner(concentrated, parts, epsilon=epsilon, delta=delta))
-    yield f"zCDP within approximate privacy, {words}", 0.0, _concentrated_delta(rho, epsilon), delta * (1 + _SLACK)
+    whole = _concentrated_delta(rho, epsilon)
+    yield spends((f"zCDP within approximate privacy, {words}", 0.0, whole, delta * (1 + _SLACK)))
     # rho + 2 sqrt(rho log(1/delta)) is the weakest of the conversions
     weakest = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
     yield f"zCDP within approximate privacy, rho, {words}", weakest * (1 - _SLACK), rho, math.inf
@@ -83,11 +84,12 @@ def _translations(random: Any) -> Iterator[Row]:
     found = _inner(dp.approximate(concentrated), parts, alpha=alpha, epsilon=epsilon, delta=delta)
     rho, spent = math.fsum(part[0] for part in found), math.fsum(part[1] for part in found)
     whole = _concentrated_delta(rho, epsilon) + spent
-    yield f"approximate zCDP within approximate privacy, {alpha!r}, {words}", 0.0, whole, delta * (1 + _SLACK)
+    told = f"approximate zCDP within approximate privacy, {alpha!r}, {words}"
+    yield spends((told, 0.0, whole, delta * (1 + _SLACK)))
     yield f"its part of delta, {alpha!r}, {words}", 0.0, spent, alpha * delta * (1 + _SLACK)
     pure = math.fsum(_inner(dp.max_divergence(), parts, rho=epsilon))
     least = pure * math.tanh(pure / 2)  # rho of randomised response is not below that of Laplace noise
-    yield f"pure within zCDP, rho {epsilon!r}", 0.0, least, epsilon * (1 + _SLACK)
+    yield spends((f"pure within zCDP, rho {epsilon!r}", 0.0, least, epsilon * (1 + _SLACK)))
     yield f"pure within zCDP, half the square, {epsilon!r}", epsilon * (1 - _SLACK), pure**2 / 2, math.inf
 
 
@@ -106,14 +108,15 @@ def _casts(random: Any) -> Iterator[Row]:
     context = _context(dp.loss_of(rho=epsilon), **both)
     scale = _parameter(context.query().count().laplace())
     loss = moved / scale
-    yield f"Laplace within zCDP, {words}", 0.0, loss * math.tanh(loss / 2), epsilon / parts * (1 + _SLACK)
+    most = epsilon / parts * (1 + _SLACK)
+    yield spends((f"Laplace within zCDP, {words}", 0.0, loss * math.tanh(loss / 2), most))
     context = _context(dp.loss_of(epsilon=epsilon, delta=delta), **both)
     scale = _parameter(context.query().count().laplace())
-    yield f"Laplace within approximate privacy, {words}", 0.0, moved / scale, epsilon / parts * (1 + _SLACK)
+    yield spends((f"Laplace within approximate privacy, {words}", 0.0, moved / scale, most))
     share, rest = context.d_mids[0]
     sigma = _parameter(context.query().count().gaussian())
     spent = _concentrated_delta((moved / sigma) ** 2 / 2, share)
-    yield f"Gaussian within approximate privacy, {words}", 0.0, spent, rest * (1 + _SLACK)
+    yield spends((f"Gaussian within approximate privacy, {words}", 0.0, spent, rest * (1 + _SLACK)))
     yield f"delta of a query, {words}", 0.0, rest, delta / parts * (1 + _SLACK)
     yield f"epsilon of a query, {words}", 0.0, share, epsilon / parts * (1 + _SLACK)
 
@@ -135,17 +138,18 @@ def _weights(random: Any) -> Iterator[Row]:
     left, is_exhausted = epsilon, False
     for _ in range(3):
         scale = random.uniform(2, 9) / epsilon
-        spends = 2 / scale
-        allowed = spends <= left and not is_exhausted  # after one query too many it answers no other
-        if abs(spends - left) < 1e-9 * epsilon:
+        cost = 2 / scale
+        allowed = cost <= left and not is_exhausted  # after one query too many it answers no other
+        if abs(cost - left) < 1e-9 * epsilon:
             continue
         try:
             context.query().count().laplace(scale).release()
             answered = True
         except (dp.OpenDPException, ValueError):
             answered, is_exhausted = False, True
-        left -= spends * answered
-        yield f"a filter with {left!r} left and a query of {spends!r}", float(allowed), float(answered), float(allowed)
+        left -= cost * answered
+        told = f"a filter with {left!r} left and a query of {cost!r}"
+        yield spends((told, float(allowed), float(answered), float(allowed)))
 
 
 def _split_by_weights(loss: Any, random: Any) -> tuple[list[float], Any]:
@@ -224,7 +228,7 @@ def _frames(random: Any) -> Iterator[Row]:
     share, spent = epsilon / parts, 0.0
     for step, scale in zip(steps, query.summarize()["scale"].to_list()):
         spent += step / scale if name == "pure" else (step / scale) ** 2 / 2
-    yield f"{what}, {name}, {words}", share * (1 - 1e-3), spent, share * (1 + _SLACK)
+    yield spends((f"{what}, {name}, {words}", share * (1 - 1e-3), spent, share * (1 + _SLACK)))
 
 
 def _bounds(random: Any) -> Iterator[Row]:
@@ -242,7 +246,7 @@ def _bounds(random: Any) -> Iterator[Row]:
     )
     (scale,) = context.query().group_by("group").agg(dp.len(signed=True)).summarize()["scale"].to_list()
     spent = groups * records / scale if name == "pure" else groups * (records / scale) ** 2 / 2
-    yield f"len by group, {name}, {words}", epsilon * (1 - 1e-3), spent, epsilon * (1 + _SLACK)
+    yield spends((f"len by group, {name}, {words}", epsilon * (1 - 1e-3), spent, epsilon * (1 + _SLACK)))
 
 
 def _private_keys(random: Any) -> Iterator[Row]:
@@ -259,11 +263,11 @@ def _private_keys(random: Any) -> Iterator[Row]:
     query = context.query().group_by("group").agg(dp.len(signed=True))
     row = query.summarize().to_dicts()[0]
     scale, threshold = row["scale"], row["threshold"]
-    yield f"epsilon of a key, {words}", epsilon * (1 - 1e-3), records / scale, epsilon * (1 + _SLACK)
+    yield spends((f"epsilon of a key, {words}", epsilon * (1 - 1e-3), records / scale, epsilon * (1 + _SLACK)))
     beyond = threshold - records
     ratio = math.exp(-1 / scale)
     exceeds = ratio ** (beyond + 1) / (1 + ratio) if beyond >= 0 else 1.0
-    yield f"Pr[a key is released], threshold {threshold!r}, {words}", 0.0, exceeds, delta * (1 + _SLACK)
+    yield spends((f"Pr[a key is released], threshold {threshold!r}, {words}", 0.0, exceeds, delta * (1 + _SLACK)))
 
 
 def _of(name: str, words: str, relation: Any) -> Relations:

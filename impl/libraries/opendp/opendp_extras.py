@@ -9,14 +9,14 @@ import numpy as np
 import opendp.prelude as dp
 from opendp_building import Collector, measurement_case
 
-from dpassay.adapter import Family, Relations
+from dpassay.adapter import Family, Relations, protects, spends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpassay.adapter import Mechanism
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["arrays", "extra_cases"]
 
@@ -56,12 +56,13 @@ def _clamps(random: Any) -> Iterator[Row]:
         data[0] = centre + 12.0  # as far along each axis, where the norms differ most
         found = clamp(data)
         lengths = np.linalg.norm(found - centre, ord=p, axis=1)
-        yield f"{words}, {data.tolist()!r}", norm * (1 - _SLACK), float(lengths[0]), norm * (1 + _SLACK) + 1e-12
-        yield f"{words}, {data.tolist()!r}, any row", 0.0, float(lengths.max()), norm * (1 + _SLACK) + 1e-12
+        low, high = norm * (1 - _SLACK), norm * (1 + _SLACK) + 1e-12
+        yield spends((f"{words}, {data.tolist()!r}", low, float(lengths[0]), high))
+        yield spends((f"{words}, {data.tolist()!r}, any row", 0.0, float(lengths.max()), high))
         inside = centre + _table(random, rows, columns, norm / columns / 3)
         moved = float(np.abs(clamp(inside) - inside).max())
         yield f"{words}, within the norm", 0.0, moved, 1e-12 * (1 + abs(float(np.abs(inside).max())))
-        yield f"{words}, map", 3.0, float(clamp.map(3)), 3.0
+        yield protects((f"{words}, map", 3.0, float(clamp.map(3)), 3.0))
         promised = clamp.output_domain.descriptor
         same = (promised.norm, promised.p, promised.nan) == (norm, p, False) and np.all(promised.origin == centre)
         yield f"{words}, promised domain", 1.0, float(same), 1.0
@@ -88,14 +89,15 @@ def _moves(random: Any) -> Iterator[Row]:
             for one, other, d_in in pairs:
                 found = np.linalg.norm(np.array(chain(one)) - np.array(chain(other)), ord=p)
                 stated = float(chain.map(d_in))
-                yield f"sum, p={p}, {size=}, d_in={d_in}, {words}", 0.0, float(found), stated * (1 + _SLACK) + 1e-9
+                told = f"sum, p={p}, {size=}, d_in={d_in}, {words}"
+                yield spends((told, 0.0, float(found), stated * (1 + _SLACK) + 1e-9))
     clamp = make_np_clamp(*arrays(columns, size=rows), norm, 2)
     products = clamp >> make_np_sscp(clamp.output_domain, clamp.output_metric)
     values = products >> make_eigenvalues(products.output_domain, products.output_metric)
     found = np.abs(np.array(values(left)) - np.array(values(right))).sum()
-    yield f"eigenvalues, {words}", 0.0, float(found), float(values.map(2)) * (1 + _SLACK) + 1e-9
-    exact = 2 * norm**2
-    yield f"map of eigenvalues, norm {norm!r}", exact * (1 - _SLACK), float(values.map(2)), exact * (1 + _SLACK)
+    stated, exact = float(values.map(2)), 2 * norm**2
+    yield spends((f"eigenvalues, {words}", 0.0, float(found), stated * (1 + _SLACK) + 1e-9))
+    yield protects((f"map of eigenvalues, norm {norm!r}", exact * (1 - _SLACK), stated, exact * (1 + _SLACK)))
 
 
 def _component_budgets(random: Any) -> Iterator[Row]:
@@ -106,11 +108,11 @@ def _component_budgets(random: Any) -> Iterator[Row]:
     epsilon, norm = random.uniform(0.5, 6), random.uniform(0.5, 4)
     words = f"{columns} columns, {rows} rows, epsilon {epsilon!r}"
     whole = make_private_pca(*arrays(columns, size=rows), epsilon, norm=norm)
-    yield f"make_private_pca, {words}", epsilon * (1 - 1e-6), float(whole.map(2)), epsilon * (1 + _SLACK)
+    yield spends((f"make_private_pca, {words}", epsilon * (1 - 1e-6), float(whole.map(2)), epsilon * (1 + _SLACK)))
     parts = PCAEpsilons(eigvals=epsilon / 5, eigvecs=[epsilon / 2, epsilon / 9], mean=epsilon / 7)
     total = epsilon * (1 / 5 + 1 / 2 + 1 / 9 + 1 / 7)
     stated = float(make_private_pca(*arrays(columns, size=rows), parts, norm=norm).map(2))
-    yield f"PCAEpsilons, {words}", total * (1 - 1e-6), stated, total * (1 + 1e-6)
+    yield protects((f"PCAEpsilons, {words}", total * (1 - 1e-6), stated, total * (1 + 1e-6)))
 
 
 def _model_budgets(random: Any) -> Iterator[Row]:
@@ -122,7 +124,7 @@ def _model_budgets(random: Any) -> Iterator[Row]:
     )
     stated, exact = float(model.measurement().map(2)), epsilon / changed
     words = f"epsilon {epsilon!r}, n_changes={changed}, one changed record"
-    yield words, exact * (1 - 1e-6), stated, exact * (1 + _SLACK)
+    yield spends((words, exact * (1 - 1e-6), stated, exact * (1 + _SLACK)))
 
 
 def mean(norm: float, size: int, numerator: int, denominator: int) -> Mechanism:
@@ -276,7 +278,7 @@ def _predictions(random: Any) -> Iterator[Row]:
     left, right = (
         {tuple(np.round(row, 9)) for row in pairs(np.array(data))} for data in ([points[0], points[2]], points)
     )
-    yield f"{points!r}, without the second one", 0.0, float(len(left ^ right)), float(pairs.map(1))
+    yield spends((f"{points!r}, without the second one", 0.0, float(len(left ^ right)), float(pairs.map(1))))
 
 
 def _relations(name: str, words: str, relation: Any) -> Relations:

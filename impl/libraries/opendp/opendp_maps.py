@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 from opendp_building import Collector, atom, constructor, l1, l2, max_divergence, measurement_case, vector
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends, understates
 from dpassay.impl.libraries.references import gaussian_delta, near
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpassay.adapter import Mechanism
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["map_cases"]
 
@@ -94,17 +94,18 @@ def _conversions(random: Any) -> Iterator[Row]:
     pure, concentrated = _laplace(scale), _gaussian(scale)
     found = constructor("pureDP_to_zCDP")(pure).map(d_in)
     # the least rho of pure epsilon lies between that of Laplace noise itself and half the square
-    yield f"pureDP_to_zCDP, {words}", epsilon * math.tanh(epsilon / 2) * (1 - 1e-12), found, epsilon**2 / 2 * (1 + _UP)
+    least = epsilon * math.tanh(epsilon / 2) * (1 - 1e-12)
+    yield understates((f"pureDP_to_zCDP, {words}", least, found, epsilon**2 / 2 * (1 + _UP)))
     loosened = constructor("approximate")(pure).map(d_in)
-    yield (f"approximate, epsilon, {words}", *_upper(loosened[0], epsilon))
+    yield understates((f"approximate, epsilon, {words}", *_upper(loosened[0], epsilon)))
     yield (f"approximate, delta, {words}", *near(loosened[1], 0.0, 0.0, 0.0))
     loosened = constructor("approximate")(concentrated).map(d_in)
-    yield (f"approximate zCDP, rho, {words}", *_upper(loosened[0], (d_in / scale) ** 2 / 2))
+    yield understates((f"approximate zCDP, rho, {words}", *_upper(loosened[0], (d_in / scale) ** 2 / 2)))
     curve = constructor("zCDP_to_approxDP")(concentrated)
     fixed = constructor("fix_delta")(curve, delta).map(d_in)
     yield (f"fix_delta, delta, {words}", *near(fixed[1], delta, 0.0, 0.0))
     exact = gaussian_delta(scale / d_in, float(fixed[0]))
-    yield f"fix_delta, epsilon {fixed[0]!r}, {words}", 0.0, exact, delta * (1 + 1e-9)
+    yield understates((f"fix_delta, delta at epsilon {fixed[0]!r}, {words}", exact * (1 - 1e-9), float(fixed[1]), 1.0))
     rho = (d_in / scale) ** 2 / 2
     most = rho + 2 * math.sqrt(rho * math.log(1 / delta))
     yield f"fix_delta, epsilon, {words}", 0.0, float(fixed[0]), most * (1 + _UP)
@@ -156,7 +157,7 @@ def _amplified(random: Any) -> Iterator[Row]:
     epsilon = float(chained.map(2))
     exact = math.log1p(size / population * math.expm1(epsilon))
     words = f"{size} of {population}, epsilon {epsilon!r}"
-    yield (f"{words}", *_upper(amplified.map(2), exact, 1e-6))
+    yield understates((words, *_upper(amplified.map(2), exact, 1e-6)))
 
 
 def _users(random: Any) -> Iterator[Row]:
@@ -174,9 +175,9 @@ def _users(random: Any) -> Iterator[Row]:
         )
 
     words = f"slope {slope!r}, d_in {d_in!r}"
-    yield (f"map, {words}", *near(float(user().map(d_in)), slope * d_in))
+    yield protects((f"map, {words}", *near(float(user().map(d_in)), slope * d_in)))
     both = constructor("composition")([user(), _laplace(2.0)])
-    yield (f"in a composition, {words}", *_upper(both.map(d_in), slope * d_in + d_in / 2))
+    yield protects((f"in a composition, {words}", *_upper(both.map(d_in), slope * d_in + d_in / 2)))
     chained = dp.t.make_user_transformation(
         atom(float),
         dp.absolute_distance(T=float),
@@ -185,7 +186,7 @@ def _users(random: Any) -> Iterator[Row]:
         lambda x: 3 * x,
         lambda distance: 3 * distance,
     )
-    yield (f"in a chain, {words}", *_upper((chained >> user()).map(d_in), 3 * slope * d_in))
+    yield protects((f"in a chain, {words}", *_upper((chained >> user()).map(d_in), 3 * slope * d_in)))
     answer = constructor("composition")([user(), _laplace(2.0)])(7.0)
     yield f"release of a user, {words}", 0.25, answer[0], 0.25
 
@@ -201,17 +202,20 @@ def _contexts(random: Any) -> Iterator[Row]:
         split_evenly_over=parts,
         domain=vector(float),
     )
+    spent = 0.0
     for number in range(parts):
         query = context.query().count().laplace()
         scale = float(query.param()) if query.param() is not None else math.nan
         yield (f"scale of query {number}, {words}", *_upper(scale, parts / epsilon, 1e-6))
+        spent += 1 / scale
         query.release()
+    yield spends((f"epsilon of all queries, {words}", 0.0, spent, epsilon * (1 + 1e-9)))
     refused = 0.0
     try:
         context.query().count().laplace(1.0).release()
     except (dp.OpenDPException, ValueError):
         refused = 1.0
-    yield f"one query more, {words}", 1.0, refused, 1.0
+    yield protects((f"one query more, {words}", 1.0, refused, 1.0))
     weights = [random.uniform(0.5, 4) for _ in range(2)]
     context = dp.Context.compositor(
         data=[3, 5, 8],
@@ -220,12 +224,15 @@ def _contexts(random: Any) -> Iterator[Row]:
         split_by_weights=weights,
         domain=vector(int),
     )
+    spent = 0.0
     for number, weight in enumerate(weights):
         share = epsilon * weight / sum(weights)
         query = context.query().clamp((-5, 9)).sum().gaussian()
         exact = 27 / math.sqrt(2 * share)
         yield (f"weights {weights!r}, scale {number}, {words}", *_upper(float(query.param()), exact, 1e-6))
+        spent += (27 / float(query.param())) ** 2 / 2
         query.release()
+    yield spends((f"weights {weights!r}, rho of all queries, {words}", 0.0, spent, epsilon * (1 + 1e-9)))
 
 
 def _projection(scale: float) -> Any:
@@ -272,18 +279,11 @@ def quantile(alpha: float, scale: float) -> Mechanism:
     )
 
 
-def _relations() -> Iterator[tuple[str, str, Any]]:
+def _maps() -> Iterator[tuple[str, str, Any]]:
+    """Yield relations of maps, which cost privacy where they state too small a loss."""
     yield "make_laplace, make_gaussian, make_noise, make_geometric", "maps of noise are those of theorems", _noises
     yield "make_noisy_max, make_noisy_top_k", "maps of selections are those of theorems", _selections
     yield "make_chain_mt, make_chain_pm, make_chain_tt", "chains cost what their parts cost", _chains
-    yield (
-        (
-            "make_pureDP_to_zCDP, make_zCDP_to_approxDP, make_fix_delta, make_approximate, "
-            "make_fixed_approxDP_to_approxDP"
-        ),
-        "conversions never understate",
-        _conversions,
-    )
     yield (
         (
             "make_composition, make_adaptive_composition, make_sequential_composition, "
@@ -292,18 +292,31 @@ def _relations() -> Iterator[tuple[str, str, Any]]:
         "compositions add up",
         _compositions,
     )
-    yield "make_population_amplification", "samples cost what the theorem says", _amplified
     yield "make_alp_queryable, map", "the map is that of the theorem", _projections
+
+
+def _relations() -> Iterator[tuple[str, str, Any]]:
+    yield (
+        (
+            "make_pureDP_to_zCDP, make_zCDP_to_approxDP, make_fix_delta, make_approximate, "
+            "make_fixed_approxDP_to_approxDP"
+        ),
+        "conversions never understate",
+        _conversions,
+    )
+    yield "make_population_amplification", "samples cost what the theorem says", _amplified
     yield "make_user_measurement, make_user_transformation", "maps of users are kept", _users
     yield "Context, Query", "budgets are divided and spent", _contexts
 
 
-def _of(name: str, words: str, relation: Any) -> Relations:
-    return Relations(name, {words: relation})
+def _of(name: str, words: str, relation: Any, unsafe: str | None = None) -> Relations:
+    return Relations(name, {words: relation}, unsafe={words: unsafe} if unsafe else {})
 
 
 def map_cases(collect: Collector) -> None:
     """Collect the cases of privacy maps."""
+    for name, words, relation in _maps():
+        collect.add(_of, name, words, relation, "below")
     for name, words, relation in _relations():
         collect.add(_of, name, words, relation)
     collect.add(quantile, 0.3, 1.5)

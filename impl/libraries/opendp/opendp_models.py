@@ -14,13 +14,13 @@ import opendp.prelude as dp
 from opendp_building import Collector
 from opendp_extras import arrays
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["model_cases"]
 
@@ -46,14 +46,14 @@ def _runs(random: Any) -> Iterator[Row]:
             loss = runs * number / scale
             exact = 2 * loss if name == "pure" else 2 * loss**2 / 8
             found = _regression(measure, scale, runs=runs, candidates_count=random.randint(3, 9)).map(number)
-            yield (f"{name}, {runs} runs, {number} records, scale {scale!r}", *near(found, exact))
+            yield protects((f"{name}, {runs} runs, {number} records, scale {scale!r}", *near(found, exact)))
             once = _regression(measure, scale).map(number)
             times = runs if name == "pure" else runs**2
             yield (f"{name}, {runs} runs against one, {number} records, scale {scale!r}", *near(found, times * once))
     pairs = make_pairwise_predict(np.array([2.5, 7.5]), runs)
     records = np.array([[float(place), random.uniform(-5, 5)] for place in range(2 * moved + 1)])
     yield (f"{runs} runs, pairs of {len(records)} records", *near(len(pairs(records)), runs * moved, 0.0, 0.0))
-    yield (f"{runs} runs, map of the pairs", *near(pairs.map(moved), runs * moved, 0.0, 0.0))
+    yield protects((f"{runs} runs, map of the pairs", *near(pairs.map(moved), runs * moved, 0.0, 0.0)))
 
 
 _POINTS = 400
@@ -111,7 +111,7 @@ def _means(random: Any) -> Iterator[Row]:
             loss = changed * 2 * norm / rows / scale
             exact = loss if p == 1 else loss**2 / 2
             stated = make_private_np_mean(*space, scale, **options).map(2 * changed)
-            yield (f"{told}: {changed} changed, scale {scale!r}", *near(stated, exact))
+            yield protects((f"{told}: {changed} changed, scale {scale!r}", *near(stated, exact)))
 
 
 def _sums(random: Any) -> Iterator[Row]:
@@ -130,9 +130,9 @@ def _sums(random: Any) -> Iterator[Row]:
             for d_in in (2, 3, 4):
                 exact = d_in * farthest if size is None else d_in // 2 * 2 * norm
                 words = f"p={p}, {size=}, {d_in=}, norm {norm!r}, origin {origin.tolist()!r}"
-                yield (f"sum, {words}", *near(total.map(d_in), exact))
+                yield protects((f"sum, {words}", *near(total.map(d_in), exact)))
                 loss = exact / scale
-                yield (f"noisy sum, {words}", *near(noisy.map(d_in), loss if p == 1 else loss**2 / 2))
+                yield protects((f"noisy sum, {words}", *near(noisy.map(d_in), loss if p == 1 else loss**2 / 2)))
 
 
 # --- principal components ------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _components(random: Any) -> Iterator[Row]:
         ):
             stated = float(make_private_pca(*domain, epsilon, norm=norm, num_components=number).map(2))
             words = f"{number} of {columns} columns, {rows} rows, epsilon {epsilon!r}, mean {told}"
-            yield words, epsilon * (1 - 1e-6), stated, epsilon * (1 + 1e-9)
+            yield spends((words, epsilon * (1 - 1e-6), stated, epsilon * (1 + 1e-9)))
 
 
 class _Fitter:
@@ -191,13 +191,13 @@ def _models(random: Any) -> Iterator[Row]:
         arguments, options = _handed_on(**given, n_components=components, n_changes=changed)
         domain, metric, epsilon = arguments
         words = f"{given!r}, {components!r} components, {changed} changes"
-        yield (f"{words}: epsilon", *near(epsilon, once / changed))
+        yield spends((f"{words}: epsilon", *near(epsilon, once / changed)))
         yield (f"{words}: norm", *near(options["norm"], given["row_norm"], 0.0, 0.0))
         yield (f"{words}: components", *near(options["num_components"], exact, 0.0, 0.0))
         found = domain.descriptor
         yield (f"{words}: rows", *near(found.size, rows, 0.0, 0.0))
         yield (f"{words}: columns", *near(found.num_columns, columns, 0.0, 0.0))
-        yield f"{words}: no norm is promised", 1.0, float(found.norm is None and found.nan), 1.0
+        yield protects((f"{words}: no norm is promised", 1.0, float(found.norm is None and found.nan), 1.0))
         yield f"{words}: metric", 1.0, float(metric == dp.symmetric_distance()), 1.0
 
 
@@ -215,17 +215,18 @@ def _eigendecompositions(random: Any) -> Iterator[Row]:
     words = f"norm {norm!r}, eigenvalues {values!r}, eigenvectors {vectors!r}"
     whole = float(make_private_np_eigendecomposition(*space, values, vectors).map(2))
     total = values + math.fsum(vectors)
-    yield f"all, {words}", total * (1 - 1e-6), whole, total * (1 + 1e-9)
+    yield protects((f"all, {words}", total * (1 - 1e-6), whole, total * (1 + 1e-9)))
     products = make_np_sscp(*space)
     inner = products.output_domain, products.output_metric
-    yield (f"eigenvectors, {words}", *near(make_private_eigenvectors(*inner, vectors).map(2), math.fsum(vectors)))
+    every = make_private_eigenvectors(*inner, vectors).map(2)
+    yield protects((f"eigenvectors, {words}", *near(every, math.fsum(vectors))))
     for changed in (1, 3):
         one = make_private_eigenvector(*inner, vectors[0]).map(2 * changed)
-        yield (f"an eigenvector, {changed} changed, {words}", *near(one, changed * vectors[0]))
-        moved = 2 * changed * norm**2
-        yield (f"eigenvalues, {changed} changed, {words}", *near(make_eigenvalues(*inner).map(2 * changed), moved))
+        yield protects((f"an eigenvector, {changed} changed, {words}", *near(one, changed * vectors[0])))
+        moved, stated = 2 * changed * norm**2, make_eigenvalues(*inner).map(2 * changed)
+        yield protects((f"eigenvalues, {changed} changed, {words}", *near(stated, moved)))
         noisy = make_private_eigenvalues(*inner, dp.max_divergence(), values).map(2 * changed)
-        yield (f"noisy eigenvalues, {changed} changed, {words}", *near(noisy, moved / values))
+        yield protects((f"noisy eigenvalues, {changed} changed, {words}", *near(noisy, moved / values)))
 
 
 def _of(name: str, relations: dict[str, Any]) -> Relations:

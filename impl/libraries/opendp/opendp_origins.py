@@ -12,7 +12,7 @@ import numpy as np
 import opendp.prelude as dp
 from opendp_building import Collector, measurement_case
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, protects
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpassay.adapter import Mechanism
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["origin_cases"]
 
@@ -84,7 +84,7 @@ def _centres(random: Any) -> Iterator[Row]:
             centre = _make_center(*_about(origin, norm, p, size))
             moved = float(np.abs(centre(data) - (data - origin)).max())
             yield f"{words}, {size=}: distance from the rows less the origin", 0.0, moved, 1e-12
-            yield (f"{words}, {size=}: map", *near(centre.map(3), 3, 0.0, 0.0))
+            yield protects((f"{words}, {size=}: map", *near(centre.map(3), 3, 0.0, 0.0)))
             found = centre.output_domain.descriptor
             same = (found.norm, found.p, found.size, found.nan) == (norm, p, size, False)
             yield f"{words}, {size=}: promised domain", 1.0, float(same and not np.any(found.origin)), 1.0
@@ -105,9 +105,9 @@ def _counts(random: Any) -> Iterator[Row]:
         yield (f"{words}, {size=}: count", *near(count(data), len(data), 0.0, 0.0))
         for d_in in (2, 3):
             exact = d_in if size is None else 0
-            yield (f"{words}, {size=}: map of {d_in}", *near(count.map(d_in), exact, 0.0, 0.0))
-            noisy = make_private_np_count(*space, dp.max_divergence(), scale)
-            yield (f"{words}, {size=}: loss of {d_in}, scale {scale!r}", *near(noisy.map(d_in), exact / scale))
+            yield protects((f"{words}, {size=}: map of {d_in}", *near(count.map(d_in), exact, 0.0, 0.0)))
+            loss = make_private_np_count(*space, dp.max_divergence(), scale).map(d_in)
+            yield protects((f"{words}, {size=}: loss of {d_in}, scale {scale!r}", *near(loss, exact / scale)))
 
 
 def _means(random: Any) -> Iterator[Row]:
@@ -123,7 +123,8 @@ def _means(random: Any) -> Iterator[Row]:
         for changed in (1, 3):
             loss = changed * 2 * norm / len(data) / scale
             stated = make_private_np_mean(*space, scale).map(2 * changed)
-            yield (f"{words}: {changed} changed, scale {scale!r}", *near(stated, loss if p == 1 else loss**2 / 2))
+            exact = loss if p == 1 else loss**2 / 2
+            yield protects((f"{words}: {changed} changed, scale {scale!r}", *near(stated, exact)))
 
 
 # --- principal components ------------------------------------------------------------------------------------------

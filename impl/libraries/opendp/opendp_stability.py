@@ -322,7 +322,8 @@ def _consistent(random: Any) -> Iterator[Row]:
 
 
 def _case(words: str, relation: Callable[..., Any]) -> Relations:
-    return Relations(f"make_{words}", {"outputs move as the map says": relation})
+    moves = {"outputs move as the map says": relation}
+    return Relations(f"make_{words}", moves, unsafe=dict.fromkeys(moves, "above"))
 
 
 def _stability(words: str, make: Callable[[], Any], records: _Records) -> Relations:

@@ -13,7 +13,7 @@ import polars as pl
 from opendp_building import Collector, measurement_case
 from opendp_units import measured
 
-from dpassay.adapter import Nonsense, Relations
+from dpassay.adapter import Nonsense, Relations, protects, spends
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpassay.adapter import Mechanism
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
     Record = tuple[int, str | None, int]
 
 __all__ = ["truncation_cases"]
@@ -103,7 +103,8 @@ def _kept(random: Any) -> Iterator[Row]:
         words = f"{records!r}, {limit} of a user, {keep!r}"
         number, total = _all_of(_query(_USER).truncate_per_group(limit, keep=keep), records)
         parts = _parted(records, by_group=False)
-        yield (f"{words}: records", *near(number, sum(min(limit, len(part)) for part in parts), 0.0, 0.0))
+        exact = sum(min(limit, len(part)) for part in parts)
+        yield spends((f"{words}: records", *near(number, exact, 0.0, 0.0)))
         if keep in ("first", "last"):
             exact = sum(value for part in parts for _, _, value in _ORDERS[keep](part, limit))
             yield (f"{words}: sum", *near(total, exact, 0.0, 0.0))
@@ -114,7 +115,7 @@ def _kept(random: Any) -> Iterator[Row]:
             number, total = found[group]
             own = [part for part in parts if part[0][1] == group]
             exact = sum(min(limit, len(part)) for part in own)
-            yield (f"{words}: records of {group}", *near(number, exact, 0.0, 0.0))
+            yield spends((f"{words}: records of {group}", *near(number, exact, 0.0, 0.0)))
             if keep in ("first", "last"):
                 exact = sum(value for part in own for _, _, value in _ORDERS[keep](part, limit))
                 yield (f"{words}: sum of {group}", *near(total, exact, 0.0, 0.0))
@@ -129,12 +130,13 @@ def _losses(random: Any) -> Iterator[Row]:
             words = f"{limit} of a user, {keep!r}, {name} {number}, scale {scale!r}"
             query = _query(unit).truncate_per_group(limit, keep=keep)
             moved = twice * number * limit
-            yield (f"{words}: len", *near(measured(query.select(_LENGTH), scale).map(number), moved / scale))
+            stated = measured(query.select(_LENGTH), scale).map(number)
+            yield protects((f"{words}: len", *near(stated, moved / scale)))
             stated = measured(query.select(_LENGTH, _SUM), scale).map(number)
-            yield (f"{words}: len and sum", *near(stated, 2 * moved / scale))
+            yield protects((f"{words}: len and sum", *near(stated, 2 * moved / scale)))
             query = _query(unit).truncate_per_group(limit, by=["group"], keep=keep)
             stated = measured(query.group_by("group").agg(_LENGTH).with_keys(_KEYS), scale).map(number)
-            yield (f"{words}: len by group", *near(stated, len(_GROUPS) * moved / scale))
+            yield protects((f"{words}: len by group", *near(stated, len(_GROUPS) * moved / scale)))
 
 
 def _stated_keys(random: Any) -> Iterator[Row]:
@@ -150,6 +152,7 @@ def _stated_keys(random: Any) -> Iterator[Row]:
         found = _of_groups(query, records)
         words = f"{records!r}, keys {names!r}, {on=}"
         yield f"{words}: keys", 1.0, float(set(found) == set(names)), 1.0
+        yield spends((f"{words}: keys that are not stated", 0.0, float(len(set(found) - set(names))), 0.0))
         for name in names:
             own = [value for _, group, value in records if group == name]
             yield (f"{words}: records of {name}", *near(found.get(name, (-1, -1))[0], len(own), 0.0, 0.0))
@@ -166,7 +169,7 @@ def _groups_at_most(random: Any) -> Iterator[Row]:
             found = _of_groups(_by_group(query, _KEYS), own)
             words = f"{own!r}, {limit} groups, {keep!r}"
             left = [group for group in _GROUPS if found[group][0]]
-            yield f"{words}: groups", 0.0, float(len(left)), float(limit)
+            yield spends((f"{words}: groups", 0.0, float(len(left)), float(limit)))
             for group in left:
                 exact = sum(record[1] == group for record in own)
                 yield (f"{words}: records of {group}", *near(found[group][0], exact, 0.0, 0.0))
@@ -197,7 +200,7 @@ def _groups_kept(keep: str) -> Callable[[Any], Iterator[Row]]:
         query = _query(_USER).truncate_per_group(9, by=["group"]).truncate_num_groups(limit, by=["group"], keep=keep)
         found = _of_groups(_by_group(query, _KEYS), own)
         left = sum(found[group][0] for group in _GROUPS)
-        yield (f"a record in each of 3 groups, {limit} groups, {keep!r}", *near(left, limit, 0.0, 0.0))
+        yield spends((f"a record in each of 3 groups, {limit} groups, {keep!r}", *near(left, limit, 0.0, 0.0)))
 
     return relation
 

@@ -13,13 +13,13 @@ import polars as pl
 from opendp_building import Collector, vector
 from opendp_refusals import SCHEMA, made, margin, no_steps
 
-from dpassay.adapter import Nonsense, Relations
+from dpassay.adapter import Nonsense, Relations, protects
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Row = tuple[str, float, float, float]
+    Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
 __all__ = ["measured", "unit_cases"]
 
@@ -123,8 +123,8 @@ def _scales(random: Any) -> Iterator[Row]:
             measurement = query.count().laplace().resolve()
             exact = moved
         words = f"{name}, {number}, epsilon {epsilon!r}"
-        yield f"{words}: scale", exact * (1 - 1e-9), measurement.param * epsilon, exact * (1 + 1e-6)
-        yield (f"{words}: loss", *near(measurement.map(number), exact / measurement.param, 1e-6))
+        yield protects((f"{words}: scale", exact * (1 - 1e-9), measurement.param * epsilon, exact * (1 + 1e-6)))
+        yield protects((f"{words}: loss", *near(measurement.map(number), exact / measurement.param, 1e-6)))
 
 
 _ROWS = {"user": [1, 1, 2, 3, 3, 3], "group": ["a", "b", "a", "a", "b", "b"], "value": [1, 2, 3, 4, 5, 6]}
@@ -169,7 +169,7 @@ def _frames(random: Any) -> Iterator[Row]:
             queries |= {"len by group": grouped.agg(length), "sum by group": grouped.agg(total)}
         for told, asked in queries.items():
             exact = 0.0 if (name, told) == ("changes", "len") else moved / scale
-            yield (f"{told}, {words}", *near(measured(asked, scale).map(number), exact))
+            yield protects((f"{told}, {words}", *near(measured(asked, scale).map(number), exact)))
 
 
 def _own_scales(random: Any) -> Iterator[Row]:
@@ -200,11 +200,8 @@ def _own_scales(random: Any) -> Iterator[Row]:
             measurement = made(plan, every, scale=None, measure=measure)
             for number in (1, 3):
                 loss = number * moved / scale
-                stated = measurement.map(number)
-                yield (
-                    f"{words}, {name}, scale {scale!r}: {number}",
-                    *near(stated, loss if name == "pure" else loss**2 / 2),
-                )
+                stated, cost = measurement.map(number), loss if name == "pure" else loss**2 / 2
+                yield protects((f"{words}, {name}, scale {scale!r}: {number}", *near(stated, cost)))
             quiet = made(no_steps().select(asked(1e-7)), every, scale=None, measure=measure)
             yield (f"{words}, {name}", *near(quiet(frame).collect().item(), exact, 0.0, 0.0))
 
