@@ -15,6 +15,7 @@ import warnings
 import pandas as pd
 from smartnoise_facts import facts_of_the_library
 from smartnoise_families import families
+from smartnoise_faults import faults_of_the_library
 from smartnoise_metadata import metadata_of_the_library
 from smartnoise_noise import noise_of_the_library
 from smartnoise_reader import reader_of_the_library
@@ -377,6 +378,7 @@ def cases():
     found = present_cases(
         noise_of_the_library,
         facts_of_the_library,
+        faults_of_the_library,
         metadata_of_the_library,
         reader_of_the_library,
         refusals_of_the_library,
