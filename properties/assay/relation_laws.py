@@ -117,7 +117,7 @@ def _in_kind(case: RemoteRelations, words: str, row: _Row) -> tuple[FindingKind,
     if math.isnan(number):
         return FindingKind.WRONG_ANSWER, (number, bound)
     cost = row[4] or ("understated" if words in case.understated else case.unsafe.get(words))
-    is_fact = words in case.facts and words in case.unsafe  # one that does not hold is on both sides
+    is_fact = words in case.facts and words in case.unsafe and not row[4]  # one that does not hold is on both sides
     if is_fact or cost in {side, "either"}:
         return FindingKind.VIOLATION, (bound, number) if side == "above" else (number, bound)
     is_understated = cost == "understated" and side == "below"

@@ -26,7 +26,7 @@ from diffprivlib_mechanisms import (
     truncated_integers,
     uniform_cells,
 )
-from diffprivlib_selection import categorical, exponential, flipped, hierarchical, response
+from diffprivlib_selection import CATEGORIES, categorical, exponential, flipped, hierarchical, response
 
 from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
@@ -328,7 +328,7 @@ def _selections():
     yield (
         "ExponentialCategorical",
         categorical,
-        lambda r: {"epsilon": r.uniform(1.5, 3), "kind": r.choice(["balanced", "unbalanced"])},
+        lambda r: {"epsilon": r.uniform(1.5, 3), "kind": r.choice(CATEGORIES)},
         lambda r: [float(r.randint(0, 3))],
     )
     yield (

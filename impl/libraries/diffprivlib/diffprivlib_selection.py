@@ -11,7 +11,16 @@ from scipy.special import gammainc, gammaincinv
 
 from dpassay.adapter import Family, Mechanism
 
-__all__ = ["categorical", "exponential", "flipped", "hierarchical", "response", "selection_families", "vector"]
+__all__ = [
+    "CATEGORIES",
+    "categorical",
+    "exponential",
+    "flipped",
+    "hierarchical",
+    "response",
+    "selection_families",
+    "vector",
+]
 
 _ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
 """No two inputs are neighbours: only the distribution is tested."""
@@ -110,12 +119,21 @@ def response(epsilon, state=None):
     return _case("vector:size=1,linf=1,low=0,high=1,integer", epsilon, sample_many, distribution)
 
 
+_DISTANCES = {
+    "balanced": (1.5, 4.0, 4.0, 4.0, 4.0, 1.5),
+    "unbalanced": (1.5, 4.0, 4.0, 4.0, 4.0, 3.0),
+    "equal ends": (1.5, 4.0, 3.0, 2.0, 4.0, 1.5),
+}
+"""Distances of pairs of four labels; with equal ends they are balanced for the first and the last label alone."""
+
+CATEGORIES = list(_DISTANCES)
+"""Kinds of distances for `categorical`."""
+
+
 def categorical(epsilon, kind, state=None):
     """Return the mechanism on labels at distances; balanced distances need no factor of 2."""
-    labels = ["a", "b", "c", "d"]
-    sides = {"balanced": (1.5, 4.0, 4.0, 1.5), "unbalanced": (1.5, 4.0, 4.0, 3.0)}[kind]
-    far = {("a", "b"): sides[0], ("c", "d"): sides[3]}
-    far |= {(one, two): sides[1] for one in "ab" for two in "cd"}
+    labels, sides = ["a", "b", "c", "d"], _DISTANCES[kind]
+    far = dict(zip(itertools.combinations(labels, 2), sides))
     factor = 1 if kind == "balanced" else 2
 
     def sample_many(data, size):
@@ -215,9 +233,7 @@ def selection_families():
     yield Family("mechanisms.Exponential, family", exponential, {**pure, **flags, "measure": [False, True]})
     yield Family("mechanisms.PermuteAndFlip, family", flipped, {**pure, **flags})
     yield Family("mechanisms.Binary, family", response, budget)
-    yield Family(
-        "mechanisms.ExponentialCategorical, family", categorical, {**budget, "kind": ["balanced", "unbalanced"]}
-    )
+    yield Family("mechanisms.ExponentialCategorical, family", categorical, {**budget, "kind": CATEGORIES})
     yield Family("mechanisms.ExponentialHierarchical, family", hierarchical, budget)
     noisy = {"function": (0.3, 2.0), "data": (0.4, 5.0), "dimension": (2, 5), "alpha": (0.2, 30.0), "n": (2, 9)}
     yield Family("mechanisms.Vector, family", vector, {**budget, **noisy})

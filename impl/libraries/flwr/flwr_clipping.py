@@ -19,6 +19,7 @@ from flwr_rounds import (
     MULTIPLIERS,
     NOISE,
     NORMS,
+    InPlace,
     Unclipped,
     clipped,
     flat,
@@ -172,8 +173,9 @@ def _deprecated_client(random):
     """Compare the model of the deprecated client, its noise and its bit with their definitions."""
     x, bound, scale = random.uniform(-9, 9), random.uniform(0.3, 9), random.uniform(0.1, 4)
     config = {"dpfedavg_clip_norm": bound, "dpfedavg_noise_stddev": scale, "dpfedavg_adaptive_clip_enabled": True}
-    (sent, _, metrics), noises = shifted(lambda: DPFedAvgNumPyClient(Unclipped(x)).fit(_copies(), config), random)
-    words = f"x={x!r}, {config!r}"
+    client = random.choice([Unclipped, InPlace])
+    (sent, _, metrics), noises = shifted(lambda: DPFedAvgNumPyClient(client(x)).fit(_copies(), config), random)
+    words = f"{client.__name__}, x={x!r}, {config!r}"
     for place, (found, exact) in enumerate(zip(flat(sent), clipped(x, bound) + noise_of_entries(noises))):
         yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-9))
     is_within = float(abs(x) * norm(DIRECTION) <= bound)

@@ -265,6 +265,16 @@ class Unclipped:
         return moved(self.x, parameters), 5, {}
 
 
+class InPlace(Unclipped):
+    """The same client, which trains the arrays that it is given."""
+
+    def fit(self, parameters, _):
+        """Return the arrays that are given, with the model of the client."""
+        for array, trained in zip(parameters, moved(self.x, parameters)):
+            array[...] = trained
+        return parameters, 5, {}
+
+
 def _sent(api, kind, x, model, direction, config):
     """Return the model that the client x sends after clipping, if the strategy leaves it to clients, and metrics."""
     arrays = moved(x, model, direction)

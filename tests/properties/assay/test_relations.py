@@ -140,6 +140,9 @@ def test_a_relation_that_does_not_end_is_no_violation() -> None:
         yield "never", 0.0, 0.0, 0.0
 
     assert finding({"one": searches}, {"unsafe": {"one": "either"}, "seconds": 0.2}).kind is FindingKind.WRONG_ANSWER
+    fact = Relations("facts", {}, {"ends": lambda: list(searches(Random()))}, 0.2, {"ends": "either"})  # noqa: S311
+    (case,) = open_library(InProcessWorker([fact]))
+    assert LAW.check(case, Settings(1e-6, 5, 1000, 60.0)).kind is FindingKind.WRONG_ANSWER
 
 
 def test_a_fact_that_protects_and_does_not_hold_is_a_violation() -> None:
