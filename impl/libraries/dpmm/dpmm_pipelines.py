@@ -80,8 +80,10 @@ def _of_models(random):
         model = maker(epsilon, delta, **more)
         model.fit(rows(public), public=True)
         again = _stored(model, load_model)
-        words = f"after public {public!r}, {words}"
-        spent, allowed, noises = _spent(again, functools.partial(again.fit, rows(codes)), epsilon, delta)
+        only = random.random() < 0.5  # the marginals, without a model of them
+        words = f"after public {public!r}, marginals_only {only}, {words}"
+        fit = functools.partial(again.fit, rows(codes), marginals_only=only)
+        spent, allowed, noises = _spent(again, fit, epsilon, delta)
         # nothing is chosen, so that all of the budget is for noise
         yield f"rho, {words}", allowed * (1 - 1e-9), spent, cdp_rho(epsilon, delta) * (1 + 1e-9)
         chosen = [tuple(clique) for clique in model.generator.cliques]
