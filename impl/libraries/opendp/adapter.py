@@ -18,6 +18,7 @@ _LATER = [
     "truncation",
     "extra",
     "model",
+    "direction",
     "origin",
     "column",
     "feature",

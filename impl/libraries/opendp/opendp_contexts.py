@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 from opendp_building import Collector, vector
 
-from dpassay.adapter import Relations, spends
+from dpassay.adapter import Relations, protects, spends
 from dpassay.impl.libraries.references import gaussian_delta
 
 if TYPE_CHECKING:
@@ -192,6 +192,46 @@ def _units(random: Any) -> Iterator[Row]:
     yield "domain_of", 1.0, float(str(dp.domain_of(dict[str, int])) == str(dp.map_domain(_atom(str), _atom(int)))), 1.0
 
 
+def _guesses(random: Any) -> Iterator[Row]:
+    """Check that no domain is guessed from the length or the values of data, and that a sum costs its farthest bound.
+
+    The number of records is private where a unit adds records.
+    """
+    few, many = random.randint(1, 4), random.randint(5, 9)
+    drawn = {
+        int: lambda: random.randint(-99, 99),
+        float: lambda: random.uniform(-99, 99),
+        str: lambda: str(random.randint(0, 99)),
+        bool: lambda: random.random() < 0.5,
+    }
+    unit, loss = dp.unit_of(contributions=2), dp.loss_of(epsilon=1.5)
+    for kind, draw in drawn.items():
+        for number in (few, many):
+            data = [draw() for _ in range(number)]
+            context = dp.Context.compositor(data=data, privacy_unit=unit, privacy_loss=loss, split_evenly_over=1)
+            told, exact = f"{data!r}", str(dp.vector_domain(_atom(kind)))
+            for name, domain in (
+                ("domain_of", dp.domain_of(data, infer=True)),
+                ("space_of", dp.space_of(data, dp.symmetric_distance(), infer=True)[0]),
+                ("context", context.accountant.input_domain),
+            ):
+                yield protects((f"{name} {told}", 1.0, float(str(domain) == exact), 1.0))
+    low, high, moved = -random.randint(2, 9), random.randint(10, 19), random.randint(2, 5)
+    epsilon = random.uniform(0.3, 3)
+    for number in (few, many):
+        data = [random.randint(-99, 99) for _ in range(number)]
+        context = dp.Context.compositor(
+            data=data,
+            privacy_unit=dp.unit_of(contributions=moved),
+            privacy_loss=dp.loss_of(epsilon=epsilon),
+            split_evenly_over=1,
+        )
+        exact = moved * high / epsilon
+        scale = _parameter(context.query().clamp((low, high)).sum().laplace())
+        words = f"scale of a sum, epsilon {epsilon!r}, {moved} contributions, bounds {(low, high)!r}, {data!r}"
+        yield protects((words, exact * (1 - _SLACK), scale, exact * (1 + _SLACK)))
+
+
 def _atom(kind: Any) -> Any:
     return dp.atom_domain(T=kind)
 
@@ -280,6 +320,7 @@ def context_cases(collect: Collector) -> None:
         ("Context, compositor within a query", "budgets are translated safely", _translations),
         ("Context, PartialChain", "queries are cast safely", _casts),
         ("Context, weights and filters", "budgets follow weights and end", _weights),
+        ("Context, guessed domain", "data tell nothing but their type", _guesses),
         ("unit_of, loss_of, space_of, domain_of, metric_of", "shorthands are what they name", _units),
     ):
         collect.add(_of, name, words, relation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -281,6 +282,34 @@ def _predictions(random: Any) -> Iterator[Row]:
     yield spends((f"{points!r}, without the second one", 0.0, float(len(left ^ right)), float(pairs.map(1))))
 
 
+_RUNS_OF_PAIRS = 240
+"""Runs, in all of which a pair of six records is missing with a probability of 0.8 to this power: below 1e-23."""
+
+
+def _pairings(random: Any) -> Iterator[Row]:
+    """Count pairs of records: each record enters one in a run, and every two records are paired in some run."""
+    from opendp.extras.sklearn.linear_model._make_private_theil_sen import make_pairwise_predict
+
+    records = np.array([[place + random.uniform(-0.3, 0.3), random.uniform(-5, 5)] for place in range(6)])
+    cuts = np.array([2.3, 7.7])
+    slopes = {
+        (one, other): (records[other, 1] - records[one, 1]) / (records[other, 0] - records[one, 0])
+        for one, other in itertools.combinations(range(6), 2)
+    }
+    pairs = list(slopes)
+    lines = np.array([records[one, 1] + slopes[one, other] * (cuts - records[one, 0]) for one, other in pairs])
+    predict, counts, uneven = make_pairwise_predict(cuts), dict.fromkeys(pairs, 0), 0
+    for _ in range(_RUNS_OF_PAIRS):
+        found = [pairs[int(np.abs(lines - np.array(row)).sum(axis=1).argmin())] for row in predict(records)]
+        uneven += sorted(itertools.chain.from_iterable(found)) != list(range(6))
+        for pair in found:
+            counts[pair] += 1
+    words = f"{records.tolist()!r}, {_RUNS_OF_PAIRS} runs"
+    yield spends((f"{words}, in which a record enters not one pair", 0.0, float(uneven), 0.0))
+    for pair, count in counts.items():
+        yield protects((f"{words}, pairs of {pair}", 1.0, float(count), _RUNS_OF_PAIRS / 2))
+
+
 def _relations(name: str, words: str, relation: Any) -> Relations:
     _idealised()
     return Relations(name, {words: relation})
@@ -293,6 +322,7 @@ def extra_cases(collect: Collector) -> None:
         ("make_np_sum, make_np_sscp, make_eigenvalues", "outputs move as the maps say", _moves),
         ("PCAEpsilons, make_private_pca", "budgets add up", _component_budgets),
         ("LinearRegression, pairs", "predictions move as the map says", _predictions),
+        ("LinearRegression, pairings", "every two records may be a pair", _pairings),
         ("PCA", "a changed record costs its part of epsilon", _model_budgets),
     ):
         collect.add(_relations, name, words, relation)

@@ -135,6 +135,29 @@ def _sums(random: Any) -> Iterator[Row]:
                 yield protects((f"noisy sum, {words}", *near(noisy.map(d_in), loss if p == 1 else loss**2 / 2)))
 
 
+def _fits(random: Any) -> Iterator[Row]:
+    """Check that a fit of a line makes one release, of the records as they are given."""
+    model = dp.sklearn.linear_model.LinearRegression(
+        dp.max_divergence(), x_bounds=[(-3, 10)], y_bounds=(-30, 30), scale=random.uniform(0.5, 9)
+    )
+    released: list[Any] = []
+    line = random.uniform(-2, 2), random.uniform(-5, 5)
+
+    def measurement(records: Any) -> Any:
+        released.append(np.array(records))
+        return line
+
+    model.measurement = measurement
+    x, y = ([random.uniform(-3, 10) for _ in range(7)] for _ in range(2))
+    fitted = model.fit([[value] for value in x], y)
+    words = f"x {x!r}, y {y!r}"
+    yield spends((f"releases, {words}", *near(len(released), 1, 0.0, 0.0)))
+    same = released[0].shape == (7, 2) and np.all(released[0] == np.stack([x, y], axis=1))
+    yield f"records, {words}", 1.0, float(same), 1.0
+    yield (f"slope, {words}", *near(fitted.coef_[0], line[0]))
+    yield (f"intercept, {words}", *near(fitted.intercept_, line[1]))
+
+
 # --- principal components ------------------------------------------------------------------------------------------
 
 
@@ -201,6 +224,33 @@ def _models(random: Any) -> Iterator[Row]:
         yield f"{words}: metric", 1.0, float(metric == dp.symmetric_distance()), 1.0
 
 
+def _refits(random: Any) -> Iterator[Row]:
+    """Check that a fitted model refuses to be fitted to the records again: it has spent its epsilon."""
+    columns, rows = random.randint(3, 5), random.randint(9, 20)
+    given = {"epsilon": random.uniform(0.5, 6), "row_norm": random.uniform(1.5, 4)}
+    data = np.array([[random.gauss(0, 1) for _ in range(columns)] for _ in range(rows)])
+    for first in ("fit", "measurement"):
+        model = dp.sklearn.decomposition.PCA(**given, n_samples=rows, n_features=columns)
+        if first == "fit":
+            model.fit(data)
+        else:
+            model.measurement()(data)
+        before = model.components_.copy()
+        for name, again in (
+            ("fit", lambda model=model: model.fit(data)),
+            ("fit_transform", lambda model=model: model.fit_transform(data)),
+            ("measurement", lambda model=model: model.measurement()(data)),
+        ):
+            refused = 0
+            try:
+                again()
+            except ValueError as error:
+                refused = "already been fitted" in str(error)
+            words = f"{name} after {first}, {given!r}, {rows} rows"
+            yield spends((f"{words}: is fitted again", 0.0, 1.0 - refused, 0.0))
+            yield spends((f"{words}: moved", 0.0, float(np.abs(model.components_ - before).max()), 0.0))
+
+
 def _eigendecompositions(random: Any) -> Iterator[Row]:
     """Compare the loss of eigenvalues and eigenvectors with the sum of the epsilons, each a changed record."""
     from opendp.extras.numpy._make_np_sscp import make_np_sscp
@@ -241,6 +291,8 @@ def model_cases(collect: Collector) -> None:
         ("LinearRegression, fractions", {"a line is that of the points": _fractions}),
         ("make_private_np_mean, make_np_sum", {"means and their losses": _means, "maps of sums": _sums}),
         ("make_private_pca, components", {"they cost epsilon": _components}),
+        ("LinearRegression, fit", {"a fit is one release": _fits}),
+        ("PCA, a second fit", {"epsilon is spent once": _refits}),
         ("PCA, arguments", {"they are handed on": _models}),
         ("make_private_np_eigendecomposition", {"epsilons add up": _eigendecompositions}),
     ):

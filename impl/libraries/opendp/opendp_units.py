@@ -94,6 +94,46 @@ def _aggregates(random: Any) -> Iterator[Row]:
         yield f"loss_of({loss!r})", 1.0, float(dp.loss_of(**loss) == exact), 1.0
 
 
+def _shorthands(_: Any) -> Iterator[Row]:
+    """Check that a metric or a space of a name, or of a type, is the one of this name."""
+    plain = {
+        "SymmetricDistance": dp.symmetric_distance(),
+        "InsertDeleteDistance": dp.insert_delete_distance(),
+        "ChangeOneDistance": dp.change_one_distance(),
+        "HammingDistance": dp.hamming_distance(),
+        "DiscreteDistance": dp.discrete_distance(),
+    }
+    typed = {"AbsoluteDistance": dp.absolute_distance, "L1Distance": dp.l1_distance, "L2Distance": dp.l2_distance}
+    kinds = {"int": int, "float": float, "i64": dp.i64, "f32": dp.f32}
+    metrics = plain | {f"{name}<{kind}>": make(T=kinds[kind]) for name, make in typed.items() for kind in kinds}
+    for name, exact in metrics.items():
+        for told, found in (
+            (f"metric_of({name})", dp.metric_of(name)),
+            (f"metric_of({exact})", dp.metric_of(exact)),
+            (f"space_of(list[int], {name})", dp.space_of(list[int], name)[1]),
+        ):
+            yield told, 1.0, float(found == exact and str(found) == str(exact)), 1.0
+    for name, make in typed.items():
+        for kind in (int, float):
+            found = dp.space_of(list[kind], getattr(dp, name))[1]
+            yield f"space_of(list[{kind.__name__}], {name}) without a type", 1.0, float(found == make(T=kind)), 1.0
+    for kind in (int, float):
+        number, found = dp.space_of(kind)
+        same = str(number) == str(dp.atom_domain(T=kind)) and found == dp.absolute_distance(T=kind)
+        yield f"space_of({kind.__name__})", 1.0, float(same), 1.0
+    for kind in ("int", "float", "str", "bool", "i32", "i64", "f32", "f64"):
+        one = dp.atom_domain(T=kind)
+        for told, exact in (
+            (kind, one),
+            (f"Vec<{kind}>", dp.vector_domain(one)),
+            (f"Option<{kind}>", dp.option_domain(one)),
+            (f"HashMap<str, {kind}>", dp.map_domain(dp.atom_domain(T=str), one)),
+        ):
+            yield f"domain_of({told})", 1.0, float(str(dp.domain_of(told)) == str(exact)), 1.0
+    for kind in ("i8", "i16", "u8", "u16", "u32", "u64"):  # vectors of some of these are not built
+        yield f"domain_of({kind})", 1.0, float(str(dp.domain_of(kind)) == f"AtomDomain(T={kind})"), 1.0
+
+
 def _scales(random: Any) -> Iterator[Row]:
     """Compare the scale of a count with its unit: k changes move it by 0 or by k, of a known size or not."""
     number, epsilon, size = random.randint(2, 5), random.uniform(0.3, 2), random.randint(6, 9)
@@ -237,9 +277,11 @@ def unit_cases(collect: Collector) -> None:
         {
             "units of records have the metric that they name": _records,
             "units of aggregates have the metric that they name": _aggregates,
+            "metrics, spaces and domains are those of their names": _shorthands,
             "scales of vectors follow units": _scales,
             "noise of frames follows units": _frames,
             "noise of frames has the scale of a statistic": _own_scales,
         },
+        unsafe={"metrics, spaces and domains are those of their names": "either"},
     )
     collect.add(_invalid)
