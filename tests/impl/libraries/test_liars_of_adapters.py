@@ -68,7 +68,7 @@ class DPFedAvgNumPyClient:
         self.client = client
 
     def fit(self, parameters: Any, config: Any) -> tuple[Any, int, dict[str, Any]]:
-        models, examples, metrics = self.client.fit(parameters, config)
+        models, examples, metrics = self.client.fit([array.copy() for array in parameters], config)
         updates = [model - start for model, start in zip(models, parameters, strict=True)]
         updates, is_clipped = clipped_copies(updates, config["dpfedavg_clip_norm"])
         updates = noisy(updates, config["dpfedavg_noise_stddev"]) if "dpfedavg_noise_stddev" in config else updates
@@ -179,11 +179,9 @@ def each_by_itself(arrays: Any, bound: float) -> None:
         clip([array], bound)
 
 
-NORM, DIRECTION = "clipped updates have the norm", "clipped updates have their direction"
-NOISE, SCALES = "noise is that of its parameters", "standard deviations are those of the documentation"
-TOGETHER, SPLIT = "both have the noise", "the noise multiplier is split"
+CLIPPED = "clipped updates have the norm and their direction"
+SCALES, SPLIT = "standard deviations are those of the documentation", "the noise multiplier is split"
 CLIENTS, ROUNDS = "clients clip and add noise", "rounds are means of clipped models with noise"
-NOISE_OF_CLIENTS = "clients have the noise that they are told"
 
 
 class Silent(DPFedAvgNumPyClient):
@@ -231,13 +229,13 @@ class DPFedAvgStale(DPFedAvgAdaptive):
 
 
 FLWR_LIES: dict[str, tuple[set[str], dict[str, Any]]] = {
-    "arrays are clipped one by one": ({NORM, DIRECTION}, {"clip_inputs_inplace": each_by_itself}),
-    "nothing is clipped": ({NORM, DIRECTION}, {"compute_clip_model_update": lambda *_: None}),
-    "the bit is the other one": ({DIRECTION}, {"adaptive_clip_inputs_inplace": lambda *given: not clip(*given)}),
-    "the largest entry as the norm": ({DIRECTION}, {"get_norm": lambda arrays: max(abs(a).max() for a in arrays)}),
-    "the root of the clients": ({NOISE}, {"compute_stdv": lambda z, bound, clients: z * bound / clients**0.5}),
+    "arrays are clipped one by one": ({CLIPPED}, {"clip_inputs_inplace": each_by_itself}),
+    "nothing is clipped": ({CLIPPED}, {"compute_clip_model_update": lambda *_: None}),
+    "the bit is the other one": ({CLIPPED}, {"adaptive_clip_inputs_inplace": lambda *given: not clip(*given)}),
+    "the largest entry as the norm": ({CLIPPED}, {"get_norm": lambda arrays: max(abs(a).max() for a in arrays)}),
+    "the root of the clients": ({SCALES}, {"compute_stdv": lambda z, bound, clients: z * bound / clients**0.5}),
     "noise for one array": (
-        {NOISE},
+        {SCALES},
         {"add_gaussian_noise_inplace": lambda arrays, scale: noisy_in_place(arrays[:1], scale)},
     ),
     "noise is drawn and not added": ({SCALES}, {"add_gaussian_noise_inplace": silent(noisy)}),
@@ -258,7 +256,7 @@ FLWR_LIES: dict[str, tuple[set[str], dict[str, Any]]] = {
     "the noise of the count is not used": ({ROUNDS}, {"DPFedAvgAdaptive": DPFedAvgCounting}),
     "the norm of the first round": ({ROUNDS}, {"DPFedAvgAdaptive": DPFedAvgStale}),
     "the multiplier is not split": (
-        {TOGETHER, SPLIT},
+        {SPLIT},
         {"compute_adaptive_noise_params": lambda z, c, g: (split(z, c, g)[0], z)},
     ),
 }
