@@ -10,7 +10,6 @@ With ``--faults FILE`` the faults are those of a file (`benchmarks.written_fault
 """
 
 import argparse
-import ast
 import json
 import os
 import random
@@ -32,6 +31,7 @@ import numpy as np
 from benchmarks.mutation.mutants import Mutant, Source
 from benchmarks.mutation.places import places
 from benchmarks.privacy_faults import faults
+from benchmarks.reached_lines import Coverage
 from benchmarks.written_faults import read_faults
 from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import encode
@@ -266,7 +266,7 @@ class Bench:
         for result in run_plan(plan, budget=self.seconds):
             yield from _unexpected(plan, result, entries, known)
 
-    def coverage(self) -> "Coverage":
+    def coverage(self) -> Coverage:
         """Ask every case of the copy without a fault under a tracer."""
         hook, log, number = (self.copy / name for name in ("sitecustomize.py", "lines.log", "number"))
         hook.write_text(_TRACER, "utf-8")
@@ -354,40 +354,6 @@ def _set_number(file: Path, number: int) -> None:
         open_file.write(number.to_bytes(8, "big"))
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The names of the cases that execute each line, "" for a line that is executed before any of them.
-
-    Parameters
-    ----------
-    cases : dict
-        The names by path and line.
-    untraced : frozenset of str
-        Cases with a law that the tracer did not come to.
-    """
-
-    cases: dict[tuple[str, int], set[str]]
-    untraced: frozenset[str]
-
-    @property
-    def is_unknown(self) -> bool:
-        """True if nothing was traced."""
-        return not self.cases
-
-    def of(self, mutant: Mutant) -> set[str]:
-        """Return the cases that execute the lines of a fault."""
-        found = [self.cases.get((mutant.path, line), set()) for line in lines_of(mutant)]
-        return set().union(*found)
-
-    def relevant(self, plan: Plan, mutant: Mutant) -> Plan:
-        """Return the checks of the cases that execute a fault, then those of cases that may."""
-        names = self.of(mutant)
-        if "" in names or self.is_unknown:
-            return plan
-        last = [check for check in plan.checks if check.mechanism in self.untraced - names]
-        return replace(plan, checks=(*(check for check in plan.checks if check.mechanism in names), *last))
-
-
 def _unexpected(
     plan: Plan, result: CheckResult, entries: Sequence[ExpectedFailure], known: frozenset[tuple[str, str]]
 ) -> Iterator[tuple[str, str, str]]:
@@ -436,22 +402,6 @@ def judge(
         bench.library, bench.version, seed, mutant.key, mutant.path, mutant.line, mutant.operator, mutant.diff,
         outcome, by, round(time.monotonic() - start, 1),
     )  # fmt: skip
-
-
-def lines_of(mutant: Mutant) -> range:
-    """Return the lines near an expression: a statement of several lines is traced at some of them only.
-
-    The signature of a function is not traced when it is called. A fault in it has the first statement, too.
-    """
-    first, last = mutant.line - 2, mutant.line + 2
-    for node in ast.walk(ast.parse(mutant.changed)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        has_words = len(node.body) > 1 and isinstance(node.body[0], ast.Expr) and ast.get_docstring(node) is not None
-        begin = node.body[int(has_words)]
-        if node.lineno <= mutant.line < begin.lineno:
-            last = max(last, begin.end_lineno or begin.lineno)
-    return range(first, last + 1)
 
 
 def report(trials: Sequence[Trial]) -> str:

@@ -326,16 +326,12 @@ class RemoteRelations(_Remote):
         The relations and facts, in words.
     facts : frozenset of str
         Those that do not depend on a seed.
-    unsafe, understated
-        As for :class:`dpassay.adapter.Relations`.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
         super().__init__(worker, description)
         self.relations: tuple[str, ...] = tuple(description["relations"])
         self.facts: frozenset[str] = frozenset(description["facts"])
-        self.unsafe: dict[str, str] = dict(description["unsafe"])
-        self.understated: frozenset[str] = frozenset(description["understated"])
 
     def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float, str]]]:
         """Return the number of comparisons at the parameters of a seed, and those that fail.

@@ -75,7 +75,7 @@ class _Answers:
                 self.answered.add(words)
             if failed:
                 told = _worst_on_each_side(failed)
-                self.numbers += [_in_kind(case, words, row) for row in told]
+                self.numbers += [_in_kind(row) for row in told]
                 self._note(words, seed, "; ".join(_in_words(*row[:4]) for row in told))
 
     def unanswered(self, relations: Collection[str]) -> list[str]:
@@ -107,21 +107,19 @@ def _numbers_of(row: _Row) -> tuple[float, float]:
     return value, high if value > high else low
 
 
-def _in_kind(case: RemoteRelations, words: str, row: _Row) -> tuple[FindingKind, Numbers]:
+def _in_kind(row: _Row) -> tuple[FindingKind, Numbers]:
     """Return the kind of the fault that a broken row is, and the claimed and the certified number.
 
     A number that is lost or spent beyond its bound is what is certified, where the bound is what is claimed.
     """
-    number, bound = _numbers_of(row)
-    side = "above" if number > bound else "below"  # NaN is on no side
-    if math.isnan(number):
-        return FindingKind.WRONG_ANSWER, (number, bound)
-    cost = row[4] or ("understated" if words in case.understated else case.unsafe.get(words))
-    is_fact = words in case.facts and words in case.unsafe and not row[4]  # one that does not hold is on both sides
-    if is_fact or cost in {side, "either"}:
-        return FindingKind.VIOLATION, (bound, number) if side == "above" else (number, bound)
-    is_understated = cost == "understated" and side == "below"
-    return FindingKind.UNSOUND_NUMBER if is_understated else FindingKind.WRONG_ANSWER, (number, bound)
+    (number, bound), cost = _numbers_of(row), row[4]
+    if number > bound and cost in {"above", "either"}:
+        return FindingKind.VIOLATION, (bound, number)
+    if number < bound and cost in {"below", "either"}:
+        return FindingKind.VIOLATION, (number, bound)
+    if number < bound and cost == "understated":
+        return FindingKind.UNSOUND_NUMBER, (number, bound)
+    return FindingKind.WRONG_ANSWER, (number, bound)  # NaN is on no side
 
 
 _GRAVEST_FIRST = (FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER)

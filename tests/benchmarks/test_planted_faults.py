@@ -5,8 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from benchmarks.mutation.mutants import Mutant
-from benchmarks.planted_faults import draw, lines_of
+from benchmarks.planted_faults import draw
 from benchmarks.public_bugs import read
 from benchmarks.written_faults import read_faults
 
@@ -132,26 +131,3 @@ def test_a_fault_that_cannot_be_planted_is_refused(
     )
     with pytest.raises(UsageError, match=words):
         read_faults(file, tmp_path)
-
-
-IN_A_SIGNATURE = '''
-def choose(
-    scores,
-    monotonic=True,
-):
-    """Return a choice.
-
-    By an exponential mechanism.
-    """
-    factor = (
-        1 if monotonic else 2
-    )
-    return factor * scores
-'''
-
-
-@pytest.mark.parametrize(("line", "lines"), [(4, range(2, 13)), (10, range(8, 13)), (13, range(11, 16))])
-def test_a_fault_in_a_signature_is_reached_where_the_function_is_called(line: int, lines: range) -> None:
-    """No line of a signature is traced in a call."""
-    mutant = Mutant("key", "library/code.py", "choose", line, "default", None, (), IN_A_SIGNATURE)
-    assert lines_of(mutant) == lines

@@ -24,6 +24,7 @@ from dpmm.processing.table_binner import TableBinner
 from dpmm_bounds import Noise
 from dpmm_budgets import dataset, random_codes, rows
 from dpmm_noise import in_place_of
+from dpmm_replays import Pool
 
 from dpassay.adapter import Relations
 
@@ -43,17 +44,8 @@ _SELECTIONS = 30
 """Selections of PrivBayes, which starts at one of three columns: the probability of equal starts is below 1e-13."""
 
 
-class _Forked:
-    """Stands for a pool of processes: each task starts from copies of what it gets and of the global generators."""
-
-    def __init__(self, *_):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+class _Forked(Pool):
+    """The same, where each task starts from copies of what it gets and of the global generators."""
 
     @staticmethod
     def starmap(function, arguments):

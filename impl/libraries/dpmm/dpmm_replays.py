@@ -20,7 +20,7 @@ from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import near
 
 
-class _Pool:
+class Pool:
     """Stands for a pool of processes: it maps in this process, in which noise can be noted."""
 
     def __init__(self, *_):
@@ -39,7 +39,7 @@ class _Pool:
 
 
 for _module in (mst, aim, priv_bayes, mechanism):
-    _module.Pool = _Pool
+    _module.Pool = Pool
 
 
 class _Noise:

@@ -130,18 +130,28 @@ class Relations:
     def compare(self, relation: str, seed: int, *, until_broken: bool = False) -> dict[str, Any]:
         """Return the number of comparisons, and those that fail as (words, lower, value, upper, what it costs).
 
-        The last one is ``below`` or ``above`` for a number that costs privacy on this side, ``understated`` for a
-        bound on a loss, and empty for others. A fact is one comparison; where it fails the words are empty. With
-        `until_broken` the first that fails is the last: what the library was asked last is then what shows it.
+        The last one is ``below``, ``above`` or ``either`` for a number that costs privacy on this side,
+        ``understated`` for a bound on a loss, and empty for others. A fact is one comparison; where it fails the words
+        are empty. With `until_broken` the first that fails is the last: what the library was asked last is then what
+        shows it.
         """
         compared, broken = 0, []
         for words, low, value, high, *cost in self._rows(relation, seed):
             compared += 1
             if not low <= value <= high:
-                broken.append([words, float(low), float(value), float(high), cost[0] if cost else ""])
+                told = cost[0] if cost else self._cost_of(relation)
+                broken.append([words, float(low), float(value), float(high), told])
                 if until_broken:
                     break
         return {"compared": compared, "broken": broken}
+
+    def _cost_of(self, relation: str) -> str:
+        """Return what the numbers cost of comparisons that say nothing of their own."""
+        if relation in self.understated:
+            return "understated"
+        if relation in self.facts and relation in self.unsafe:
+            return "either"
+        return self.unsafe.get(relation, "")
 
     def _rows(self, relation: str, seed: int) -> Iterable[Compared | Marked]:
         if relation in self.facts:
@@ -151,11 +161,4 @@ class Relations:
     def describe(self) -> dict[str, Any]:
         """Return the description that the parent process reads."""
         facts = list(self.facts)
-        return {
-            "kind": "relations",
-            "name": self.name,
-            "relations": [*self.relations, *facts],
-            "facts": facts,
-            "unsafe": dict(self.unsafe),
-            "understated": list(self.understated),
-        }
+        return {"kind": "relations", "name": self.name, "relations": [*self.relations, *facts], "facts": facts}

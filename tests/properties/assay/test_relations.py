@@ -38,7 +38,6 @@ class LostAtTheSecondSeed(RemoteRelations):
 
     def __init__(self) -> None:
         self.relations, self.facts = ("known", "other"), frozenset()
-        self.unsafe, self.understated = {}, frozenset()
 
     def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float, str]]]:
         if relation == "other" and seed > 5:
