@@ -17,6 +17,7 @@ from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRando
 from prv_accountant.domain import Domain
 from prv_accountant.dpsgd import DPSGDAccountant
 from prv_accountant.other_accountants import RDP
+from prv_accounts import account_relations
 from prv_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
@@ -173,7 +174,7 @@ def _misfits():
 def cases():
     """Return all cases."""
     nan = math.nan
-    found = [*relations(), *_answers()]
+    found = [*relations(), *account_relations(), *_answers()]
     found.append(
         Nonsense(
             "PRVAccountant",

@@ -1,4 +1,4 @@
-"""Exact relations of prv-accountant: distributions of losses, grids, convolutions, and the three bounds of an account.
+"""Exact relations of the privacy losses of prv-accountant: distributions, grids and convolutions.
 
 The reference is the pair of distributions of each mechanism, and sums over a few probabilities.
 """
@@ -8,24 +8,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from prv_accountant import Accountant, PRVAccountant, composers, discretisers
+from prv_accountant import composers, discretisers
 from prv_accountant import privacy_random_variables as variables
 from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
 from prv_accountant.domain import Domain
-from prv_accountant.dpsgd import DPSGDAccountant, find_noise_multiplier
-from prv_accountant.other_accountants import RDP
 from scipy import integrate, optimize
 
-from dpassay.adapter import Relations
+from dpassay.adapter import Relations, understates
 from dpassay.impl.libraries.references import (
     gaussian_delta,
-    gaussian_epsilon,
     near,
     normal_cdf,
     sampled_gaussian_divergence,
 )
 
-__all__ = ["relations"]
+__all__ = ["Gaussian", "relations"]
 
 _ROUNDING = 1e-9
 
@@ -68,7 +65,9 @@ class _Sampled:
         return sampled_gaussian_divergence(self.sigma, self.rate, order)
 
 
-class _Gaussian:
+class Gaussian:
+    """A Gaussian mechanism of the library, with its parameters, and what it loses by formulas."""
+
     def __init__(self, random):
         self.sigma, norm = random.uniform(0.7, 3), random.choice([1.0, random.uniform(0.5, 2)])
         self.made = variables.GaussianMechanism(self.sigma * norm, norm)
@@ -76,12 +75,15 @@ class _Gaussian:
         self.words = f"GaussianMechanism({self.sigma * norm!r}, {norm!r})"
 
     def cdf(self, loss):
+        """Return the probability of at most a loss."""
         return normal_cdf(loss * self.sigma - 0.5 / self.sigma)
 
     def delta(self, epsilon):
+        """Return delta at an epsilon."""
         return gaussian_delta(self.sigma, epsilon)
 
     def rdp(self, order):
+        """Return the Renyi divergence of an order."""
         return order / (2 * self.sigma**2)
 
 
@@ -125,7 +127,7 @@ def _laplace(random):
     return _Laplace(random.uniform(0.3, 2))
 
 
-_MECHANISMS = (_Sampled, _Gaussian, _laplace, _Response)
+_MECHANISMS = (_Sampled, Gaussian, _laplace, _Response)
 
 
 def _losses(random):
@@ -192,7 +194,7 @@ def _means(random):
     The library integrates the distribution from the lower end to -0.1 in one piece, and may miss the part above its
     least loss if that lies near -0.1. Its mean is then larger by that part, on the safe side.
     """
-    for kind in (_Sampled, _Gaussian):
+    for kind in (_Sampled, Gaussian):
         yield from _mean_of(kind(random))
 
 
@@ -277,8 +279,8 @@ def _grids(random):
     yield f"{words}, not equal when moved", 0.0, float(grid == moved), 0.0
 
 
-def _numbers(random, *, upper):
-    """Check the upper epsilon, or the lower and the estimated one and estimates of delta."""
+def _numbers(random):
+    """Check the three epsilons and estimates of delta; the upper epsilon is the one that is a bound."""
     few = _Few(random)
     error, slack = random.choice([0.0, random.uniform(0, 0.02)]), random.uniform(0, 0.1)
     for delta in (random.uniform(0.05, 0.3), 0.03 + error + few.leak):
@@ -292,11 +294,10 @@ def _numbers(random, *, upper):
             ("lower", "estimate", "upper"), few.losses.compute_epsilon(delta, error, slack), exact
         ):
             words = f"{few.pairs!r}, leak {few.leak!r}, {name} epsilon at {delta!r} with {error!r}, {slack!r}"
-            if (name == "upper") is upper:
-                yield (words, *near(value, one, 1e-8))
-    if upper:
-        yield "epsilon below the leak", math.inf, few.losses.compute_epsilon(few.leak / 2, 0.0, 0.0)[2], math.inf
-        return
+            found = (words, *near(value, one, 1e-8))
+            yield understates(found) if name == "upper" else found
+    infinite = few.losses.compute_epsilon(few.leak / 2, 0.0, 0.0)[2]
+    yield understates(("epsilon below the leak", math.inf, infinite, math.inf))
     for level in (-0.1, 0.0, 0.11, 0.3):
         exact = _delta(few.pairs, level, few.leak)
         yield (
@@ -382,7 +383,7 @@ class _Leaking(variables.PrivacyRandomVariableTruncated):
 
 def _discretised(random):
     """Losses on a grid keep their mass, of which a part is infinite, and their mean."""
-    for kind, discretiser in ((_Sampled, discretisers.CellCentred), (_Gaussian, discretisers.LeftNode)):
+    for kind, discretiser in ((_Sampled, discretisers.CellCentred), (Gaussian, discretisers.LeftNode)):
         mechanism, leak = kind(random), random.uniform(0.01, 0.05)
         reach = 12 / mechanism.sigma + 4
         grid = Domain.create_aligned(-reach, reach, 0.01)
@@ -398,102 +399,12 @@ def _discretised(random):
             yield f"{words}, delta at {level}", low - 1e-9, found.compute_delta_estimate(level), high + 1e-9
 
 
-# --- accounts -----------------------------------------------------------------------------------------------
-
-
-def _conversions(random):
-    parts = [_Gaussian(random) for _ in range(2)]
-    counts, delta = [random.randint(1, 6) for _ in parts], 10 ** random.uniform(-9, -2)
-    for orders in (None, [1.5, 3.0, 7.0, 20.0]):
-        found = RDP([part.made for part in parts], orders).compute_epsilon(delta, counts)[2]
-        used = orders or [1.0 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
-        cost = math.fsum(n / (2 * part.sigma**2) for part, n in zip(parts, counts))
-        exact = min(o * cost - math.log(delta * o) / (o - 1) + math.log1p(-1 / o) for o in used)
-        yield (
-            f"RDP of {counts} times {[part.words for part in parts]}, {orders}, {delta!r}",
-            *near(found, exact, 1e-8),
-        )
-
-
-def _gaussians(random, *, upper):
-    """Gaussian mechanisms amount to one: the lower bound lies below it, the upper bound above it, both near it."""
-    parts = [_Gaussian(random) for _ in range(random.randint(1, 3))]
-    counts = [random.randint(1, 4) for _ in parts]
-    sigma = math.fsum(n / part.sigma**2 for part, n in zip(parts, counts)) ** -0.5
-    delta, error = 10 ** random.uniform(-6, -2), random.choice([0.03, 0.1])
-    more = [count + random.randint(0, 2) for count in counts]
-    chance = delta / 1000
-    made = [part.made for part in parts]
-    words = f"{counts} of {more} times {[part.words for part in parts]}, error {error}"
-    account = PRVAccountant(made, error, chance, more)
-    yield from _near_one_gaussian(words, account, counts, sigma, delta, random.uniform(0, 1.5), upper=upper)
-    sigma = math.fsum(part.sigma**-2 for part in parts) ** -0.5
-    reach = 3 + gaussian_epsilon(sigma, _BEYOND)
-    words = f"each of {[part.words for part in parts]} once, error {error}, epsilon at most {reach!r}"
-    account = PRVAccountant(made, error, chance, eps_max=reach)
-    yield from _near_one_gaussian(words, account, None, sigma, delta, random.uniform(0, 1.5), upper=upper)
-
-
-_BEYOND = 1e-12
-"""The chance of a loss beyond the largest epsilon that an account allows for: less than any error in delta."""
-
-
-def _near_one_gaussian(words, account, counts, sigma, delta, part, *, upper):
-    """Compare the upper bounds of an account, or the other ones, with those of one Gaussian mechanism.
-
-    They are widened by the errors of the account.
-    """
-    error, chance = account.eps_error, account.delta_error
-    exact, low, high = (gaussian_epsilon(sigma, d) for d in (delta, delta + 2 * chance, delta - 2 * chance))
-    below, about, above = account.compute_epsilon(delta, counts)
-    if upper:
-        yield f"{words}, upper epsilon at {delta!r}", exact, above, high + 2 * error
-    else:
-        yield f"{words}, lower epsilon at {delta!r}", low - 2 * error, below, exact
-        yield f"{words}, epsilon at {delta!r}", low - error, about, high + error
-    level = part * exact
-    exact, low, high = (gaussian_delta(sigma, e) for e in (level, level + 2 * error, level - 2 * error))
-    below, about, above = account.compute_delta(level, counts)
-    if upper:
-        yield f"{words}, upper delta at {level!r}", exact, above, high + 2 * chance
-    else:
-        yield f"{words}, lower delta at {level!r}", low - 2 * chance, below, exact
-        yield f"{words}, delta at {level!r}", low - chance, about, high + chance
-
-
-def _training(random):
-    """Check that the accountants for stochastic gradient descent are the general one; steps compose."""
-    sigma, rate = random.uniform(1, 2), random.choice([1.0, random.uniform(0.1, 0.4)])
-    steps, delta = random.randint(1, 6), 10 ** random.uniform(-6, -3)
-    mechanism = variables.PoissonSubsampledGaussianMechanism(rate, sigma)
-    general = PRVAccountant([mechanism], 0.1, delta / 1000, [steps]).compute_epsilon(delta, [steps])
-    alone = PRVAccountant(mechanism, 0.1, delta / 1000, steps).compute_epsilon(delta, steps)
-    training = DPSGDAccountant(sigma, rate, steps, 0.1, delta / 1000).compute_epsilon(delta, steps)
-    older = Accountant(sigma, rate, delta, steps, 0.1).compute_epsilon(steps)
-    words = f"noise {sigma!r}, rate {rate!r}, {steps} steps, delta {delta!r}"
-    for name, found in (("alone", alone), ("DPSGDAccountant", training), ("Accountant", older)):
-        for place in range(3):
-            yield (f"{words}, {name}, number {place}", *near(found[place], general[place]))
-    if rate == 1.0:
-        exact = gaussian_epsilon(sigma / math.sqrt(steps), delta)
-        yield f"{words}, upper", exact, general[2], exact + 0.25
-
-
-def _noise(random):
-    epsilon, delta, steps, error = random.uniform(1, 4), 10 ** random.uniform(-6, -4), random.randint(2, 8), 0.2
-    sigma = find_noise_multiplier(1.0, steps, epsilon, delta, error)
-    words = f"find_noise_multiplier(1, {steps}, {epsilon!r}, {delta!r}, {error})"
-    found = gaussian_epsilon(sigma / math.sqrt(steps), delta)
-    yield f"{words}={float(sigma)!r}, exact epsilon", epsilon - 2 * error, found, epsilon + error
-
-
 def relations():
     """Yield the relations."""
     attained = {
         "the mean of losses is the area above their distribution": _means,
         "the mean of losses is that area where their distribution jumps": _means_across_jumps,
         "the mean of losses is that area where they are a little above 0.1": _mean_above_a_tenth,
-        "an upper epsilon is that of the probabilities": lambda random: _numbers(random, upper=True),
         "composed losses are sums": _convolutions,
         "losses on a grid keep their mean": _discretised,
     }
@@ -504,23 +415,9 @@ def relations():
             "losses have the distribution of their mechanism": _losses,
             "truncated losses are conditioned": _truncated,
             "a grid is even and covers what is asked": _grids,
-            "epsilon and delta are those of the probabilities": lambda random: _numbers(random, upper=False),
+            "epsilon and delta are those of the probabilities": _numbers,
         },
         understated=attained,
     )
     attained = {"losses that are composed again are the same sums": _again}
     yield Relations("composers.ConvolutionTree", attained, understated=attained)
-    attained = {
-        "Gaussian mechanisms cost no more than the upper bounds": lambda random: _gaussians(random, upper=True)
-    }
-    yield Relations(
-        "PRVAccountant, relations",
-        {
-            **attained,
-            "divergences are converted at the best order": _conversions,
-            "Gaussian mechanisms amount to one": lambda random: _gaussians(random, upper=False),
-            "accountants for training are the general one": _training,
-            "noise for a budget meets it": _noise,
-        },
-        understated=attained,
-    )
