@@ -7,6 +7,7 @@ scipy imports it, which every accountant brings along. The formulas are written 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "deltas_with_response",
     "gaussian_delta",
     "gaussian_epsilon",
+    "gaussian_rate",
     "gaussian_sigma",
     "least_error_rate",
     "many_equal_steps",
@@ -32,6 +34,7 @@ __all__ = [
     "normal_cdf",
     "sampled_gaussian_deltas",
     "sampled_gaussian_divergence",
+    "short_of",
 ]
 
 
@@ -54,6 +57,26 @@ def near(
     """
     slack = relative * abs(other) + absolute
     return other - slack, float(value), other + slack
+
+
+def short_of(most: float, words: str, low: float, value: float, high: float) -> Row:
+    """Return a comparison of what a number leaves of `most`: one that is too large leaves too little.
+
+    A false negative rate above its bounds understates an attack, as an epsilon below its own does.
+
+    Parameters
+    ----------
+    most : float
+        What the number is taken from, such as 1 for a rate.
+    words, low, value, high
+        The comparison of the number itself.
+
+    Examples
+    --------
+    >>> short_of(1.0, "rate", 0.25, 0.5, 0.375)
+    ('rate', 0.625, 0.5, 0.75)
+    """
+    return words, most - high, most - float(value), most - low
 
 
 def marked(
@@ -89,6 +112,17 @@ def marked(
 def normal_cdf(x: float) -> float:
     """Return the distribution function of the standard normal distribution."""
     return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def gaussian_rate(mu: float, rate: float) -> float:
+    """Return the false negative rate of Gaussian noise at a false positive rate (Dong and others 2019).
+
+    Examples
+    --------
+    >>> gaussian_rate(0.0, 0.25)
+    0.75
+    """
+    return normal_cdf(-NormalDist().inv_cdf(rate) - mu)
 
 
 def gaussian_delta(sigma: float, epsilon: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
 from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
-from gdpnum_samples import STEP, certainly_lost, gaussian_rate, power, sampled
+from gdpnum_samples import STEP, certainly_lost, sampled
 
 from dpassay.adapter import Answer, Nonsense, Relations
 from dpassay.impl.libraries.directed_curves import crossing_rates, directed_curves
@@ -19,8 +19,10 @@ from dpassay.impl.libraries.phases import drawn_phases, stepped
 from dpassay.impl.libraries.references import (
     gaussian_delta,
     gaussian_epsilon,
+    gaussian_rate,
     near,
     normal_cdf,
+    short_of,
 )
 
 LIBRARY = "gdpnum"
@@ -46,7 +48,7 @@ def _gaussian(random):
     yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 2 * STEP
     for rate in (1e-6, 0.01, 0.3, random.random()):
         exact = gaussian_rate(mu, rate)
-        yield power(f"get_beta({rate!r}), {words}", exact - 3 * STEP, found.get_beta(rate), exact + _SCALED)
+        yield short_of(1, f"get_beta({rate!r}), {words}", exact - 3 * STEP, found.get_beta(rate), exact + _SCALED)
 
 
 def _regret_of_gaussian(random):
@@ -79,14 +81,14 @@ def _directed(random):
         for rate in (0.0, *curve.rates(random)):
             removed, added, both = curve.error_rates(rate)
             at = f"({rate!r}), {curve.words}"
-            yield power(f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
+            yield short_of(1, f"tradeoff_function{at}", *near(found.tradeoff_function(rate), removed, 0, 1e-4))
             back = near(found.inverse_tradeoff_function(rate), added, 0, 1e-4)
-            yield power(f"inverse_tradeoff_function{at}", *back)
-            yield power(f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
+            yield short_of(1, f"inverse_tradeoff_function{at}", *back)
+            yield short_of(1, f"get_beta{at}", *near(found.get_beta(rate), both, 0, 1e-4))
             there = near(exchanged.tradeoff_function(rate), added, 0, 1e-4)
-            yield power(f"tradeoff_function{at}, exchanged", *there)
+            yield short_of(1, f"tradeoff_function{at}, exchanged", *there)
             ends = both - 1e-4, exchanged.get_beta(rate), max(removed, added) + 1e-4
-            yield power(f"get_beta{at}, exchanged", *ends)
+            yield short_of(1, f"get_beta{at}, exchanged", *ends)
 
 
 def _crossing(random):
@@ -147,7 +149,7 @@ def _accounts(random):
     )
     exact = gaussian_rate(mu, rate)
     found = account.get_beta(rate, grid_step=STEP)
-    yield power(f"{words}, beta at {rate!r}", exact - 0.01, found, exact + _SCALED)
+    yield short_of(1, f"{words}, beta at {rate!r}", exact - 0.01, found, exact + _SCALED)
 
 
 def _accounts_of_samples(random):

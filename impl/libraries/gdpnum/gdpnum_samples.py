@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
 
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -12,28 +11,15 @@ from gdpnum import CTDAccountant, PLDConverter
 from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
 
 from dpassay.impl.libraries.phases import drawn_phases, stepped
-from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
+from dpassay.impl.libraries.references import gaussian_delta, gaussian_rate, near, short_of
 
-__all__ = ["STEP", "certainly_lost", "gaussian_rate", "power", "sampled"]
+__all__ = ["STEP", "certainly_lost", "sampled"]
 
 STEP = 1e-3
 """Between the losses on the grid."""
 
 _LEFT_OUT = 1e-10
 """Default of the parameter `err` of get_mu: rates this near to 0 or 1 are not looked at."""
-
-
-def power(words, low, rate, high):
-    """Return the comparison of a true positive rate in place of a false negative one, which is bounded from below.
-
-    A true positive rate below its bounds understates an attack, as a mu or an epsilon does.
-    """
-    return words, 1 - high, 1 - float(rate), 1 - low
-
-
-def gaussian_rate(mu, rate):
-    """Return the false negative rate of Gaussian noise at a false positive rate (Dong and others 2019)."""
-    return normal_cdf(-statistics.NormalDist().inv_cdf(rate) - mu)
 
 
 def sampled(random):
@@ -110,4 +96,4 @@ def certainly_lost(random):
         rates = [0.02, 0.2, 0.5, random.random()]
         for rate, found in zip(rates, get_beta(np.array(rates))):  # in one call: the losses are composed once
             most = max(np.max(1 - deltas - slopes * rate), np.max((1 - deltas - rate) / slopes), 0)
-            yield power(f"get_beta({rate!r}), {at}", -math.inf, found, most + 1e-4)
+            yield short_of(1, f"get_beta({rate!r}), {at}", -math.inf, found, most + 1e-4)

@@ -9,12 +9,12 @@ import math
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
 from riskcal.accountants import CTDAccountant
-from riskcal_analysis import SCALED, STEP, gaussian_rate, short_of
+from riskcal_analysis import SCALED, STEP
 from riskcal_curves import composed, error_rate, least_composed, lower_ends
 
 from dpassay.adapter import Answer, Relations
 from dpassay.impl.libraries.phases import drawn_phases, stepped
-from dpassay.impl.libraries.references import gaussian_epsilon, near, normal_cdf
+from dpassay.impl.libraries.references import gaussian_epsilon, gaussian_rate, near, normal_cdf, short_of
 
 
 def _accounts(random):

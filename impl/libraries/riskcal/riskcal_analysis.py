@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
 import sys
 import warnings
 
@@ -17,7 +16,14 @@ from riskcal import analysis
 from riskcal.analysis.rdp import pure
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf, sampled_gaussian_deltas
+from dpassay.impl.libraries.references import (
+    gaussian_delta,
+    gaussian_rate,
+    near,
+    normal_cdf,
+    sampled_gaussian_deltas,
+    short_of,
+)
 
 warnings.simplefilter("ignore")
 
@@ -28,17 +34,7 @@ SCALED = 1e-6
 """Absolute, in rates: probabilities on a grid are scaled so that they sum to 1."""
 
 
-def short_of(most, words, low, value, high):
-    """Return the comparison of what a number leaves of `most`: one that is too large leaves too little."""
-    return words, most - high, most - float(value), most - low
-
-
 _RATES = (1e-12, 1e-6, 0.01, 0.2, 0.5, 0.83, 1 - 1e-6)
-
-
-def gaussian_rate(mu, rate):
-    """Return the false negative rate of Gaussian noise at a false positive rate (Dong and others 2019)."""
-    return normal_cdf(-statistics.NormalDist().inv_cdf(rate) - mu)
 
 
 def _of_mu(random):

@@ -10,11 +10,11 @@ from statistics import NormalDist
 from riskcal import calibration
 from riskcal.accountants import CTDAccountant
 from riskcal.calibration import CalibrationConfig, CalibrationTarget, PrivacyMetrics, blackbox, dpsgd
-from riskcal_analysis import STEP, approximate_rate, gaussian_rate, short_of
+from riskcal_analysis import STEP, approximate_rate
 from riskcal_curves import composed, error_rate, least_composed, lower_ends
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_epsilon, near, normal_cdf
+from dpassay.impl.libraries.references import gaussian_epsilon, gaussian_rate, near, normal_cdf, short_of
 
 _COARSE = 0.05
 """Between losses in searches, which ask for many distributions; the reference has the same grid."""

@@ -12,11 +12,10 @@ from riskcal.accountants import CTDAccountant
 from riskcal.analysis import _plrv
 from riskcal.analysis.rdp import pure
 from riskcal.calibration import dpsgd
-from riskcal_analysis import short_of
 
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.directed_curves import EXACT_STEP, crossing_rates, directed_curves
-from dpassay.impl.libraries.references import least_error_rate, near
+from dpassay.impl.libraries.references import least_error_rate, near, short_of
 
 
 def composed(sigma, share, count, step):
