@@ -9,11 +9,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import opendp.prelude as dp
 from opendp_building import Collector
-from opendp_extras import arrays
+from opendp_extras import arrays, relations_of_extras
 
-from dpassay.adapter import Relations, protects, spends
+from dpassay.adapter import protects, spends
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
@@ -131,15 +130,10 @@ def _random_words(_: Any) -> Iterator[Row]:
         yield protects((f"bit {place} is set in {_WORDS} words", half - deviation, float(count), half + deviation))
 
 
-def _of(name: str, relations: dict[str, Any]) -> Relations:
-    dp.enable_features("idealized-numerics")
-    return Relations(name, relations)
-
-
 def direction_cases(collect: Collector) -> None:
     """Add the relations of directions and of the random words that they are drawn from."""
     for name, relations in (
         ("make_private_eigenvectors", {"directions are drawn as sharply as epsilons say": _directions}),
         ("get_np_csprng", {"random words are new": _random_words}),
     ):
-        collect.add(_of, name, relations)
+        collect.add(relations_of_extras, name, relations)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Row = tuple[str, float, float, float] | tuple[str, float, float, float, str]
 
-__all__ = ["arrays", "extra_cases"]
+__all__ = ["arrays", "extra_cases", "relations_of_extras"]
 
 _SLACK = 1e-9
 """Relative: norms of float64 numbers are computed here and there in float64."""
@@ -27,6 +27,12 @@ _SLACK = 1e-9
 
 def _idealised() -> None:
     dp.enable_features("idealized-numerics")
+
+
+def relations_of_extras(name: str, relations: dict[str, Any]) -> Relations:
+    """Return the case of relations of functions that ask for the flag of idealised numerics."""
+    _idealised()
+    return Relations(name, relations)
 
 
 def arrays(columns: int, *, size: int | None = None, norm: float | None = None) -> tuple[Any, Any]:
@@ -310,11 +316,6 @@ def _pairings(random: Any) -> Iterator[Row]:
         yield protects((f"{words}, pairs of {pair}", 1.0, float(count), _RUNS_OF_PAIRS / 2))
 
 
-def _relations(name: str, words: str, relation: Any) -> Relations:
-    _idealised()
-    return Relations(name, {words: relation})
-
-
 def extra_cases(collect: Collector) -> None:
     """Add the cases of the extras."""
     for name, words, relation in (
@@ -325,7 +326,7 @@ def extra_cases(collect: Collector) -> None:
         ("LinearRegression, pairings", "every two records may be a pair", _pairings),
         ("PCA", "a changed record costs its part of epsilon", _model_budgets),
     ):
-        collect.add(_relations, name, words, relation)
+        collect.add(relations_of_extras, name, {words: relation})
     collect.add(_means)
     collect.add(_planes)
     collect.add(first_of_two, 5, 40, 2.0)

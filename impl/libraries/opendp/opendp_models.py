@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import opendp.prelude as dp
 from opendp_building import Collector
-from opendp_extras import arrays
+from opendp_extras import arrays, relations_of_extras
 
-from dpassay.adapter import Relations, protects, spends
+from dpassay.adapter import protects, spends
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
@@ -279,11 +279,6 @@ def _eigendecompositions(random: Any) -> Iterator[Row]:
         yield protects((f"noisy eigenvalues, {changed} changed, {words}", *near(noisy, moved / values)))
 
 
-def _of(name: str, relations: dict[str, Any]) -> Relations:
-    dp.enable_features("idealized-numerics")
-    return Relations(name, relations)
-
-
 def model_cases(collect: Collector) -> None:
     """Add the relations of models."""
     for name, relations in (
@@ -296,4 +291,4 @@ def model_cases(collect: Collector) -> None:
         ("PCA, arguments", {"they are handed on": _models}),
         ("make_private_np_eigendecomposition", {"epsilons add up": _eigendecompositions}),
     ):
-        collect.add(_of, name, relations)
+        collect.add(relations_of_extras, name, relations)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import opendp.prelude as dp
 from opendp_building import Collector, measurement_case
+from opendp_extras import relations_of_extras
 
-from dpassay.adapter import Relations, protects
+from dpassay.adapter import protects
 from dpassay.impl.libraries.references import near
 
 if TYPE_CHECKING:
@@ -209,11 +210,6 @@ def one_row(norm: float, distance: float, epsilon: float) -> Mechanism:
     )
 
 
-def _of(name: str, relations: dict[str, Any]) -> Relations:
-    dp.enable_features("idealized-numerics")
-    return Relations(name, relations)
-
-
 def origin_cases(collect: Collector) -> None:
     """Add the relations of rows about an origin, and the eigenvalues of one row."""
     for name, relations in (
@@ -229,5 +225,5 @@ def origin_cases(collect: Collector) -> None:
         }),
         ("PCA, rows about a private mean", {"components are those of the rows less it": _models}),
     ):  # fmt: skip
-        collect.add(_of, name, relations)
+        collect.add(relations_of_extras, name, relations)
     collect.add(one_row, 1.5, 9.0, 1.6)
